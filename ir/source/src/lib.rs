@@ -1,0 +1,14 @@
+//! Source files, spans, locations and diagnostics: what every stage says about where it is.
+//!
+//! Stages keep [`Span`]s beside their values; errors become one [`Diagnostic`], rendered by
+//! [`Diagnostic::render`]. Nothing here knows any language.
+
+mod diagnostic;
+mod file;
+mod loc;
+mod spelling;
+
+pub use diagnostic::{Diagnostic, Label, Severity, Suggestion};
+pub use file::{FileId, Source, Sources, Span};
+pub use loc::Loc;
+pub use spelling::nearest;

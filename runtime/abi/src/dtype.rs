@@ -1,0 +1,73 @@
+//! Scalar element types.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The type of one element. Bits are IEEE 754 or two's complement, little-endian; a `bool` is one byte, 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DType {
+    /// One byte, 0 or 1.
+    Bool,
+    /// 32-bit integer, wrapping.
+    I32,
+    /// 64-bit integer, wrapping.
+    I64,
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary64.
+    F64,
+}
+
+impl DType {
+    /// All types, in declaration order.
+    pub const ALL: [DType; 5] = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+
+    /// Bytes of one element in memory.
+    pub const fn bytes(self) -> usize {
+        match self {
+            DType::Bool => 1,
+            DType::I32 | DType::F32 => 4,
+            DType::I64 | DType::F64 => 8,
+        }
+    }
+
+    /// Whether this is a floating-point type.
+    pub const fn is_float(self) -> bool {
+        matches!(self, DType::F32 | DType::F64)
+    }
+
+    /// Whether this is an integer type (`bool` is not).
+    pub const fn is_int(self) -> bool {
+        matches!(self, DType::I32 | DType::I64)
+    }
+
+    /// The name in `.tg`, `.tir`, plans and manifests.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DType::Bool => "bool",
+            DType::I32 => "i32",
+            DType::I64 => "i64",
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+        }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The name is not that of an element type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an element type (bool, i32, i64, f32, f64)")]
+pub struct UnknownDType(pub String);
+
+impl FromStr for DType {
+    type Err = UnknownDType;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        DType::ALL.into_iter().find(|d| d.name() == s).ok_or_else(|| UnknownDType(s.to_owned()))
+    }
+}

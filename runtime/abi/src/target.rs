@@ -1,0 +1,67 @@
+//! Descriptions of machines: what a kernel was made for, and where bytes may live.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A CPU that kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CpuTarget {
+    /// AVX2, FMA, F16C: the x86-64 psABI level 3.
+    X86_64V3,
+    /// The machine that compiles; its bundle runs only on the same kind of CPU.
+    Native,
+}
+
+impl CpuTarget {
+    /// The name on the command line and in manifests.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CpuTarget::X86_64V3 => "x86-64-v3",
+            CpuTarget::Native => "native",
+        }
+    }
+}
+
+impl fmt::Display for CpuTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The name is not that of a known target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown target `{0}` (known: native, x86-64-v3)")]
+pub struct TargetError(pub String);
+
+impl FromStr for CpuTarget {
+    type Err = TargetError;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        [CpuTarget::X86_64V3, CpuTarget::Native].into_iter().find(|t| t.name() == s).ok_or_else(|| TargetError(s.into()))
+    }
+}
+
+/// How floating-point arithmetic may be arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FpMode {
+    /// The plain left fold without contraction: bit-equal to the domain interpreter.
+    Strict,
+    /// Fixed leaves and accumulators, fused multiply-add: bit-equal to the loops interpreter.
+    Default,
+}
+
+/// A place where bytes live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// Main memory.
+    Ram,
+}
+
+impl Tier {
+    /// The spelling in plans.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Tier::Ram => "ram",
+        }
+    }
+}
