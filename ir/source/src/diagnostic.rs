@@ -163,7 +163,9 @@ mod tests {
             .help("names are declared by parameters and `let`")
             .suggest(span, "a parameter with a similar name exists", "damping")
             .render(&sources, false);
-        for part in ["error[TG0201]: cannot find value `dampng`", "a.tg:1:27", "^^^^^^ not found", "help: names are", "damping"] {
+        for part in
+            ["error[TG0201]: cannot find value `dampng`", "a.tg:1:27", "^^^^^^ not found", "help: names are", "damping"]
+        {
             assert!(text.contains(part), "{part} is missing from\n{text}");
         }
     }

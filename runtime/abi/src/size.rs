@@ -222,10 +222,17 @@ mod tests {
 
     #[test]
     fn prints_what_it_reads_and_evaluates() {
-        for (text, value) in [("4*S", 40), ("2*div(E,512)*(F+1)", 12), ("max(ceildiv(E,4096),1)", 1), ("min(S,3)+2", 5)] {
+        for (text, value) in [("4*S", 40), ("2*div(E,512)*(F+1)", 12), ("max(ceildiv(E,4096),1)", 1), ("min(S,3)+2", 5)]
+        {
             let expr = SizeExpr::parse(text).unwrap();
             assert_eq!(expr.to_string(), text);
-            let sizes = |s: &str| Some(match s { "S" => 10, "E" => 1025, _ => 2 });
+            let sizes = |s: &str| {
+                Some(match s {
+                    "S" => 10,
+                    "E" => 1025,
+                    _ => 2,
+                })
+            };
             assert_eq!(expr.eval(&sizes), Ok(value), "{text}");
         }
     }

@@ -37,7 +37,10 @@ impl FromStr for CpuTarget {
     type Err = TargetError;
 
     fn from_str(s: &str) -> Result<Self, Self::Err> {
-        [CpuTarget::X86_64V3, CpuTarget::Native].into_iter().find(|t| t.name() == s).ok_or_else(|| TargetError(s.into()))
+        [CpuTarget::X86_64V3, CpuTarget::Native]
+            .into_iter()
+            .find(|t| t.name() == s)
+            .ok_or_else(|| TargetError(s.into()))
     }
 }
 
