@@ -1,1 +1,5 @@
-//! To be filled.
+//! The `.tgb` bundle file: a ZIP of stored, aligned, checksummed entries.
+
+mod manifest;
+
+pub use manifest::*;
