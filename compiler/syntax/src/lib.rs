@@ -1,1 +1,3 @@
-//! To be filled.
+//! Tokens, grammar, AST and printer of the `.tg` language.
+
+pub mod ast;

@@ -1,0 +1,3 @@
+//! Generates the parser from `src/grammar.lalrpop`.
+
+fn main() {}
