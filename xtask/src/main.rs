@@ -1,2 +1,57 @@
-//! To be filled.
-fn main() {}
+//! The one door to everything around the compiler: `cargo xtask setup | demo | test | plant | soak | chroot-check`.
+
+mod chroot;
+mod demo;
+mod plant;
+mod setup;
+mod shell;
+mod soak;
+mod test;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Set-up, demo, tests and chores of Tiga.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install what a bare Debian 12 with Rust still lacks
+    ///
+    /// Says what is missing and why before installing it. Without root it prints the line to run and exits 1.
+    /// Silent when everything is there.
+    Setup,
+    /// Rank Debian's packages with a compiled PageRank: set-up, compile, run
+    Demo,
+    /// Run every check of the repository: set-up, format, clippy, all tests
+    Test,
+    /// Apply committed one-line bugs one at a time and fail for each that no test notices
+    Plant(plant::Options),
+    /// Compare random programs across interpreters and compiled kernels for a long time
+    Soak(soak::Options),
+    /// Prove set-up on a bare Debian 12: demo and tests in a fresh chroot (needs root and mmdebstrap)
+    ChrootCheck(chroot::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().task {
+        Task::Setup => setup::run(setup::Need::Everything),
+        Task::Demo => demo::run(),
+        Task::Test => test::run(),
+        Task::Plant(options) => plant::run(&options),
+        Task::Soak(options) => soak::run(&options),
+        Task::ChrootCheck(options) => chroot::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
