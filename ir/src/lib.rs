@@ -1,1 +1,3 @@
-//! To be filled.
+//! The SSA container, its levels, and the definition of math functions.
+
+pub mod math;
