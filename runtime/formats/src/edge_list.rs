@@ -1,0 +1,113 @@
+//! Edge lists: `src dst` or `src dst value` a line, nodes numbered from 0.
+
+use crate::graph::GraphFile;
+use crate::input::{LineError, Lines, parse_position, quote, words};
+use crate::limits::{TooSparse, WouldNotFit, check_nodes};
+use crate::number::{NumberKind, Words};
+use crate::text_edges::{BYTES_PER_EDGE, BYTES_PER_ROW, MAX_NODES, Mirror, TextEdges};
+use crate::{CsrError, Limits};
+use std::io::BufRead;
+
+/// Lines that begin so are skipped.
+const COMMENTS: &[u8] = b"#%";
+
+/// Why bytes are not an edge list. Lines count from 1.
+#[derive(Debug, thiserror::Error)]
+pub enum EdgeListError {
+    /// The next line cannot be had.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// A line without the words it needs, or with more.
+    #[error("line {line}: {found} words, expected {expected}")]
+    Arity {
+        /// The line.
+        line: u64,
+        /// Words on it.
+        found: usize,
+        /// The first edge decides whether there are values.
+        expected: &'static str,
+    },
+    /// A node that is no number from 0 on.
+    #[error("line {line}: node `{found}`, expected an integer from 0 to {}", MAX_NODES - 1)]
+    Node {
+        /// The line.
+        line: u64,
+        /// The word.
+        found: String,
+    },
+    /// A value that is no number.
+    #[error("line {line}: `{found}` is not {expected}")]
+    Value {
+        /// The line.
+        line: u64,
+        /// The word.
+        found: String,
+        /// The kind of number.
+        expected: &'static str,
+    },
+    /// The largest node number is far above the number of edges.
+    #[error(transparent)]
+    TooSparse(#[from] TooSparse),
+    /// More memory than is allowed.
+    #[error(transparent)]
+    WouldNotFit(#[from] WouldNotFit),
+    /// The edges are no graph.
+    #[error(transparent)]
+    Csr(#[from] CsrError),
+}
+
+/// Reads a file of `size` bytes. Words stand between spaces, tabs or commas; `#` and `%` lines are comments; all edges
+/// have a value or none has. The graph is homogeneous: as many sources as destinations, the largest number plus one,
+/// which may be 16 times the number of edges and a million more.
+///
+/// # Errors
+/// [`EdgeListError`]; nothing is skipped or repaired.
+pub fn read(reader: impl BufRead, size: u64, limits: &Limits) -> Result<GraphFile, EdgeListError> {
+    let mut lines = Lines::new(reader);
+    let mut edges: Option<TextEdges> = None;
+    while let Some((line, text)) = lines.next_content(COMMENTS)? {
+        if edges.is_none() {
+            // How many edges follow is not known; lines like the first one are assumed.
+            let with_value = words(text, is_separator).count() > 2;
+            let guess = size / (text.len() as u64 + 1);
+            limits.check(guess * (BYTES_PER_EDGE + BYTES_PER_ROW / 2) + if with_value { size } else { 0 })?;
+            edges = Some(TextEdges::new(with_value.then(Words::default)));
+        }
+        if let Some(edges) = &mut edges {
+            read_edge(line, text, edges)?;
+        }
+    }
+    let edges = edges.unwrap_or_else(|| TextEdges::new(None));
+    let nodes = edges.num_nodes();
+    check_nodes(nodes, edges.len() as u64)?;
+    limits.check(nodes * BYTES_PER_ROW + edges.len() as u64 * BYTES_PER_EDGE)?;
+    Ok(edges.into_graph(nodes, nodes, Mirror::No)?)
+}
+
+fn read_edge(line: u64, text: &[u8], out: &mut TextEdges) -> Result<(), EdgeListError> {
+    let found: Vec<&[u8]> = words(text, is_separator).take(4).collect();
+    match (&found[..], &mut out.words) {
+        ([_, _], None) => {}
+        ([_, _, word], Some(values)) => {
+            if !NumberKind::Real.accepts(word) {
+                let expected = NumberKind::Real.describe();
+                return Err(EdgeListError::Value { line, found: quote(word), expected });
+            }
+            values.push(word);
+        }
+        (_, values) => {
+            let expected = if values.is_some() { "source destination value" } else { "source destination" };
+            return Err(EdgeListError::Arity { line, found: found.len(), expected });
+        }
+    }
+    let node = |word: &[u8]| {
+        let node = parse_position(word).filter(|node| *node < MAX_NODES);
+        node.ok_or_else(|| EdgeListError::Node { line, found: quote(word) })
+    };
+    out.push(node(found[0])?, node(found[1])?);
+    Ok(())
+}
+
+fn is_separator(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == b','
+}

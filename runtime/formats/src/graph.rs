@@ -1,0 +1,113 @@
+//! A graph file opened: the graph, its edge values, and how its edges stand in the file.
+
+use crate::number::{NotOfType, Words};
+use crate::{Array, ArrayError, Csr, Elements, Indices};
+use tiga_abi::DType;
+
+/// What a graph file holds. Edge fields follow the order of the graph's edges, not of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphFile {
+    /// The graph.
+    pub csr: Csr,
+    /// One value an edge, if the file has them.
+    pub(crate) values: Option<EdgeValues>,
+    /// `[num_edges]`: which line or entry of the file each edge stands in; the two edges of a symmetric entry share it.
+    pub input_order: Indices,
+    /// The number of lines or entries that hold edges.
+    pub inputs: usize,
+    /// One name a node, if the file has them.
+    pub names: Option<crate::Names>,
+}
+
+/// Edge values as the file has them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum EdgeValues {
+    /// Text: its type is that of whoever asks.
+    Text(TextValues),
+}
+
+/// One number a line of the file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TextValues {
+    pub(crate) words: Words,
+    /// Whether edges into a row from a later column have the negated value.
+    pub(crate) negate_above_diagonal: bool,
+}
+
+/// Why there are no edge values of the type asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ValuesError {
+    /// The file has none.
+    #[error("the file has no edge values")]
+    None,
+    /// A value is not a number of this type.
+    #[error(transparent)]
+    NotOfType(#[from] NotOfType),
+    /// The value opposite a skew-symmetric entry is none of this type.
+    #[error("the negated value at row {}, column {} is not a number of type {dtype}", .row + 1, .column + 1)]
+    NotNegatable {
+        /// Row, from 0.
+        row: i64,
+        /// Column, from 0.
+        column: i64,
+        /// The type asked for.
+        dtype: DType,
+    },
+}
+
+impl GraphFile {
+    /// Whether the file has edge values.
+    pub fn has_values(&self) -> bool {
+        self.values.is_some()
+    }
+
+    /// `[num_edges]`: the edge values in the order of the graph's edges. Text is read in `dtype` directly, rounded once.
+    ///
+    /// # Errors
+    /// [`ValuesError`].
+    pub fn values(&self, dtype: DType) -> Result<Array, ValuesError> {
+        match self.values.as_ref().ok_or(ValuesError::None)? {
+            EdgeValues::Text(text) => {
+                let in_file = Array::vector(text.words.parse(dtype)?);
+                let by_edge = in_file.gather_rows(&self.input_order, self.inputs, "values in the file");
+                let by_edge = by_edge.expect("a reader keeps one word a line");
+                if text.negate_above_diagonal { self.negate_above_diagonal(by_edge, dtype) } else { Ok(by_edge) }
+            }
+        }
+    }
+
+    /// The values of a skew-symmetric file, whose lines stand for the edges below the diagonal.
+    fn negate_above_diagonal(&self, by_edge: Array, dtype: DType) -> Result<Array, ValuesError> {
+        let (shape, mut elements) = by_edge.into_parts();
+        for (edge, row) in self.csr.destinations().iter().enumerate() {
+            if row >= self.csr.col().get(edge) {
+                continue;
+            }
+            let negated = match &mut elements {
+                Elements::Bool(v) | Elements::U8(v) => v[edge] == 0,
+                Elements::I32(v) => v[edge].checked_neg().map(|n| v[edge] = n).is_some(),
+                Elements::I64(v) => v[edge].checked_neg().map(|n| v[edge] = n).is_some(),
+                Elements::F32(v) => {
+                    v[edge] = -v[edge];
+                    true
+                }
+                Elements::F64(v) => {
+                    v[edge] = -v[edge];
+                    true
+                }
+            };
+            if !negated {
+                return Err(ValuesError::NotNegatable { row, column: self.csr.col().get(edge), dtype });
+            }
+        }
+        Ok(Array::new(shape, elements).expect("the number of elements did not change"))
+    }
+
+    /// Rows given one a line of the file, in the order of the graph's edges.
+    ///
+    /// # Errors
+    /// [`ArrayError::Leading`] unless there is one row a line.
+    pub fn from_input_order(&self, rows: &Array) -> Result<Array, ArrayError> {
+        rows.gather_rows(&self.input_order, self.inputs, "lines with edges in the graph file")
+    }
+}

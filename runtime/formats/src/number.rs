@@ -1,0 +1,114 @@
+//! Numbers written in text files, read in the type that is asked for.
+
+use crate::Elements;
+use tiga_abi::DType;
+
+/// The kinds of number a file may say it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NumberKind {
+    Real,
+    Integer,
+}
+
+impl NumberKind {
+    pub(crate) fn accepts(self, word: &[u8]) -> bool {
+        let Ok(text) = std::str::from_utf8(word) else { return false };
+        match self {
+            NumberKind::Real => real::<f64>(text, f64::is_infinite).is_some(),
+            NumberKind::Integer => text.parse::<i64>().is_ok(),
+        }
+    }
+
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            NumberKind::Real => "a real number (decimal, within the range of f64)",
+            NumberKind::Integer => "an integer of at most 64 bits",
+        }
+    }
+}
+
+/// The nearest float; nothing if the text is no number or overflows to infinity without saying so.
+fn real<T: std::str::FromStr + Copy>(text: &str, is_infinite: fn(T) -> bool) -> Option<T> {
+    let value = text.parse().ok()?;
+    (!is_infinite(value) || !text.contains(|c: char| c.is_ascii_digit())).then_some(value)
+}
+
+/// Why a word is no value of a type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("value {} of the file, `{text}`, is not a number of type {dtype}", .position + 1)]
+pub struct NotOfType {
+    /// The position of the value in the file, from 0, comments not counted.
+    pub position: usize,
+    /// The text.
+    pub text: String,
+    /// The type asked for.
+    pub dtype: DType,
+}
+
+/// Words, one a line of the file, back to back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Words {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Words {
+    /// Adds a word that [`NumberKind::accepts`].
+    pub(crate) fn push(&mut self, word: &[u8]) {
+        self.text.push_str(&String::from_utf8_lossy(word));
+        self.ends.push(self.text.len());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &self.text[begin..*end])
+    }
+
+    /// All words as numbers of one type.
+    pub(crate) fn parse(&self, dtype: DType) -> Result<Elements, NotOfType> {
+        Ok(match dtype {
+            DType::Bool => Elements::Bool(self.parse_with(dtype, |t| match t {
+                "0" => Some(0),
+                "1" => Some(1),
+                _ => None,
+            })?),
+            DType::I32 => Elements::I32(self.parse_with(dtype, |t| t.parse().ok())?),
+            DType::I64 => Elements::I64(self.parse_with(dtype, |t| t.parse().ok())?),
+            DType::F32 => Elements::F32(self.parse_with(dtype, |t| real(t, f32::is_infinite))?),
+            DType::F64 => Elements::F64(self.parse_with(dtype, |t| real(t, f64::is_infinite))?),
+        })
+    }
+
+    fn parse_with<T>(&self, dtype: DType, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, NotOfType> {
+        let bad = |position, text: &str| NotOfType { position, text: crate::input::quote(text.as_bytes()), dtype };
+        self.iter().enumerate().map(|(i, text)| parse(text).ok_or_else(|| bad(i, text))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_in_the_type_asked_for() {
+        let mut words = Words::default();
+        words.push(b"16777217");
+        words.push(b"9007199254740993");
+        assert_eq!(words.parse(DType::I64).unwrap(), Elements::I64(vec![16_777_217, 9_007_199_254_740_993]));
+        assert_eq!(words.parse(DType::F32).unwrap(), Elements::F32(vec![16_777_216.0, 9_007_199_254_740_992.0]));
+        let error = words.parse(DType::I32).unwrap_err();
+        assert_eq!(error, NotOfType { position: 1, text: "9007199254740993".into(), dtype: DType::I32 });
+    }
+
+    #[test]
+    fn overflow_is_not_infinity() {
+        assert!(NumberKind::Real.accepts(b"-inf") && NumberKind::Real.accepts(b"1e308"));
+        for bad in [&b"1e999"[..], b"1.5d3", b"", b"0x10", b"\xff", b"1,5"] {
+            assert!(!NumberKind::Real.accepts(bad), "{bad:?}");
+        }
+        let mut words = Words::default();
+        words.push(b"1e300");
+        assert!(words.parse(DType::F32).is_err() && words.parse(DType::F64).is_ok());
+        assert!(NumberKind::Integer.accepts(b"-7") && !NumberKind::Integer.accepts(b"7.0"));
+    }
+}
