@@ -10,6 +10,14 @@ pub(super) struct Pair<'a, A: Arith> {
     pub low: Float<'a, A>,
 }
 
+// Derived, these would ask that the arithmetic itself be `Copy`.
+impl<A: Arith> Clone for Pair<'_, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<A: Arith> Copy for Pair<'_, A> {}
+
 /// ln 2 in two parts: the first has so few bits that its product with an exponent is exact.
 pub(super) fn ln2_parts<'a, A: Arith>(lane: Lane<'a, A>) -> Pair<'a, A> {
     // f32: 15 bits, and ln 2 minus them; f64: 33 bits, and ln 2 minus them to 53 more bits.
@@ -65,14 +73,31 @@ pub(super) fn top_half<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     (x.bits() & x.lane.int(x.lane.width.pick(-0x1000, -0x800_0000))).float()
 }
 
-/// `n / d` of two pairs, within a little more than half an ulp: the rounded quotient plus its residual over `d`.
-pub(super) fn quotient<'a, A: Arith>(n: Pair<'a, A>, d: Pair<'a, A>) -> Float<'a, A> {
+/// The product of `a` and `b` with its rounding error, from products of halves (Veltkamp and Dekker).
+pub(super) fn exact_product<'a, A: Arith>(a: Float<'a, A>, b: Float<'a, A>) -> Pair<'a, A> {
+    let high = a * b;
+    Pair { high, low: -residual(high, a, b) }
+}
+
+/// `n − a·b`, exact where `n` is within a few ulps of the product.
+fn residual<'a, A: Arith>(n: Float<'a, A>, a: Float<'a, A>, b: Float<'a, A>) -> Float<'a, A> {
+    let (a_top, b_top) = (top_half(a), top_half(b));
+    let (a_end, b_end) = (a - a_top, b - b_top);
+    n - a_top * b_top - a_top * b_end - a_end * b_top - a_end * b_end
+}
+
+/// The product of two pairs, as a pair.
+pub(super) fn pair_product<'a, A: Arith>(a: Pair<'a, A>, b: Pair<'a, A>) -> Pair<'a, A> {
+    let product = exact_product(a.high, b.high);
+    ordered_sum(product.high, product.low + (a.high * b.low + a.low * b.high))
+}
+
+/// `n / d` of two pairs: the rounded quotient plus its residual over `d`.
+pub(super) fn quotient<'a, A: Arith>(n: Pair<'a, A>, d: Pair<'a, A>) -> Pair<'a, A> {
     let inverse = n.high.lane.float(1.0) / d.high;
     let q = n.high * inverse;
-    let (q_top, d_top) = (top_half(q), top_half(d.high));
-    let (q_end, d_end) = (q - q_top, d.high - d_top);
-    let residual = n.high - q_top * d_top - q_top * d_end - q_end * d_top - q_end * d_end;
-    q + (residual + (n.low - q * d.low)) * inverse
+    let low = (residual(n.high, q, d.high) + (n.low - q * d.low)) * inverse;
+    ordered_sum(q, low)
 }
 
 /// `magnitude` with the sign bit of `sign` (whose other bits do not matter); `magnitude` is not negative.

@@ -143,8 +143,6 @@ pub trait Arith {
     fn widen(&mut self, a: Self::V) -> Self::V;
     /// f64 to f32, rounded to nearest even.
     fn narrow(&mut self, a: Self::V) -> Self::V;
-    /// i32 to i64, keeping the sign.
-    fn sign_extend(&mut self, a: Self::V) -> Self::V;
     /// i64 to i32, the low half.
     fn truncate(&mut self, a: Self::V) -> Self::V;
 }

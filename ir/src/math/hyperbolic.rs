@@ -26,7 +26,7 @@ pub(super) fn tanh<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     let sum = ordered_sum(lane.float(2.0), t.high);
     let divisor = Pair { high: sum.high, low: sum.low + t.low };
     let magnitude = quotient(Pair { high: -t.high, low: -t.low }, divisor);
-    with_sign(magnitude.abs(), x.bits())
+    with_sign(magnitude.high.abs(), x.bits())
 }
 
 /// 1/(1 + e^−x), as n/(1 + e^−|x|) with n = 1 for x ≥ 0 and e^−|x| below, so that small results keep their bits.
@@ -39,5 +39,5 @@ pub(super) fn sigmoid<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     let sum = ordered_sum(one, high);
     let below = x.less(zero);
     let numerator = Pair { high: below.float(high, one), low: below.float(low, zero) };
-    quotient(numerator, Pair { high: sum.high, low: sum.low + low })
+    quotient(numerator, Pair { high: sum.high, low: sum.low + low }).high
 }

@@ -9,13 +9,14 @@ mod arith;
 mod exp;
 mod hyperbolic;
 mod log;
+mod pow;
 mod root;
 mod scalar;
 mod survey;
-#[allow(dead_code)] // conversions between widths serve the trigonometric functions and pow
 mod term;
 #[cfg(test)]
 mod tests;
+mod trig;
 
 pub use arith::{Arith, FloatCmp, IntCmp, Width};
 pub use scalar::{Evaluator, Scalar};
@@ -33,6 +34,12 @@ pub enum MathFn {
     Log,
     /// Hyperbolic tangent.
     Tanh,
+    /// Sine, of any finite angle in radians.
+    Sin,
+    /// Cosine, of any finite angle in radians.
+    Cos,
+    /// The first argument to the power of the second.
+    Pow,
     /// Square root, correctly rounded.
     Sqrt,
     /// 1/√x.
@@ -43,7 +50,17 @@ pub enum MathFn {
 
 impl MathFn {
     /// All functions, in declaration order.
-    pub const ALL: [MathFn; 6] = [MathFn::Exp, MathFn::Log, MathFn::Tanh, MathFn::Sqrt, MathFn::Rsqrt, MathFn::Sigmoid];
+    pub const ALL: [MathFn; 9] = [
+        MathFn::Exp,
+        MathFn::Log,
+        MathFn::Tanh,
+        MathFn::Sin,
+        MathFn::Cos,
+        MathFn::Pow,
+        MathFn::Sqrt,
+        MathFn::Rsqrt,
+        MathFn::Sigmoid,
+    ];
 
     /// The spelling in the language and in printed IR.
     pub fn name(self) -> &'static str {
@@ -51,6 +68,9 @@ impl MathFn {
             MathFn::Exp => "exp",
             MathFn::Log => "log",
             MathFn::Tanh => "tanh",
+            MathFn::Sin => "sin",
+            MathFn::Cos => "cos",
+            MathFn::Pow => "pow",
             MathFn::Sqrt => "sqrt",
             MathFn::Rsqrt => "rsqrt",
             MathFn::Sigmoid => "sigmoid",
@@ -64,7 +84,10 @@ impl MathFn {
 
     /// How many arguments it takes.
     pub fn arity(self) -> usize {
-        1
+        match self {
+            MathFn::Pow => 2,
+            _ => 1,
+        }
     }
 }
 
@@ -82,6 +105,9 @@ pub fn define<A: Arith>(function: MathFn, width: Width, arith: &mut A, args: &[A
         MathFn::Exp => exp::exp(x),
         MathFn::Log => log::log(x),
         MathFn::Tanh => hyperbolic::tanh(x),
+        MathFn::Sin => trig::sin(x),
+        MathFn::Cos => trig::cos(x),
+        MathFn::Pow => pow::pow(x, lane.argument(args[1])),
         MathFn::Sqrt => root::sqrt(x),
         MathFn::Rsqrt => root::rsqrt(x),
         MathFn::Sigmoid => hyperbolic::sigmoid(x),

@@ -169,6 +169,5 @@ impl Arith for Evaluator {
     convert!(bits_to_float, I32(a) => F32(f32::from_bits(a as u32)), I64(a) => F64(f64::from_bits(a as u64)));
     convert!(widen, F32(a) => F64(f64::from(a)));
     convert!(narrow, F64(a) => F32(a as f32));
-    convert!(sign_extend, I32(a) => I64(i64::from(a)));
     convert!(truncate, I64(a) => I32(a as i32));
 }

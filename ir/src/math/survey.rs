@@ -42,9 +42,32 @@ pub fn survey(function: MathFn, dtype: DType, step: u32) -> Result<Survey, Surve
     }
     let mut survey = Survey { samples: 0, max_ulp: 0.0, worst_input: Vec::new() };
     for bits in (0..=u32::MAX).step_by(step as usize) {
-        survey.visit(function, [f32::from_bits(bits)]);
+        match function.arity() {
+            1 => survey.visit(function, [f32::from_bits(bits)]),
+            _ => survey.visit(function, pair(bits)),
+        }
     }
     Ok(survey)
+}
+
+/// The pair of arguments number `index`. Every other one has its power in range, or nearly: few random pairs do.
+fn pair(index: u32) -> [f32; 2] {
+    let bits = scramble(u64::from(index));
+    let (x, y) = (f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32));
+    let log = f64::from(x.abs()).log2();
+    if index.is_multiple_of(2) || !log.is_normal() {
+        return [x, y];
+    }
+    let exponent = f64::from((bits >> 32) as u32 as i32) / f64::from(i32::MAX) * 152.0;
+    [x.abs(), (exponent / log) as f32]
+}
+
+/// Spreads an index over 64 bits, a different value for each (the finaliser of SplitMix64).
+fn scramble(index: u64) -> u64 {
+    let z = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 impl Survey {
@@ -66,6 +89,9 @@ fn reference<const N: usize>(function: MathFn, args: [f64; N]) -> f64 {
         MathFn::Exp => x.exp(),
         MathFn::Log => x.ln(),
         MathFn::Tanh => x.tanh(),
+        MathFn::Sin => x.sin(),
+        MathFn::Cos => x.cos(),
+        MathFn::Pow => x.powf(args[1]),
         MathFn::Sqrt => x.sqrt(),
         MathFn::Rsqrt => 1.0 / x.sqrt(),
         MathFn::Sigmoid => 1.0 / (1.0 + (-x).exp()),

@@ -20,7 +20,8 @@ pub(super) struct Float<'a, A: Arith> {
 
 /// An integer value of its lane's width.
 pub(super) struct Int<'a, A: Arith> {
-    lane: Lane<'a, A>,
+    /// Where it was built.
+    pub lane: Lane<'a, A>,
     value: A::V,
 }
 
@@ -153,8 +154,19 @@ impl<'a, A: Arith> Int<'a, A> {
         Int { value: self.lane.build(|a| a.iashr(self.value, count.value)), ..self }
     }
 
-    pub fn equals(self, other: Self) -> Cond<'a, A> {
-        self.compare(IntCmp::Eq, other)
+    /// The i32 of an i64, its low half.
+    pub fn truncate(self) -> Self {
+        debug_assert_eq!(self.lane.width, Width::F64);
+        Int { value: self.lane.build(|a| a.truncate(self.value)), lane: self.lane.at(Width::F32) }
+    }
+
+    /// Whether no bit of `mask` is set.
+    pub fn lacks(self, mask: i64) -> Cond<'a, A> {
+        (self & self.lane.int(mask)).compare(IntCmp::Eq, self.lane.int(0))
+    }
+
+    pub fn unsigned_less(self, other: Self) -> Cond<'a, A> {
+        self.compare(IntCmp::UnsignedLt, other)
     }
 }
 
