@@ -1,3 +1,26 @@
-//! The SSA container, its levels, and the definition of math functions.
+//! The intermediate representation: one SSA container, three levels (domain, loops, kernel).
+//!
+//! A level is the set of ops it admits ([`Level`]); printer, parser, dominance and the pass
+//! runner are written once. The law book of each level stands at the head of its verifier.
 
+mod attr;
+mod body;
+mod builder;
+mod entity;
 pub mod math;
+mod module;
+mod op;
+pub mod ops;
+mod scalar;
+mod text;
+mod types;
+
+pub use attr::{Acc, AccRow, Attr, Attrs, Cmp, Guard, Key, Over, ReduceShape, Role, Space, Target};
+pub use body::{BlockData, Body, InstData, RegionData, ValueData, ValueDef};
+pub use builder::Builder;
+pub use entity::{Block, Inst, Region, Value};
+pub use module::{Func, Laws, Module, Reducer, StateComponent};
+pub use op::{Effect, KernelOp, Level, Levels, Op, OpDef, OpView, TypeError};
+pub use scalar::{Scalar, ScalarError};
+pub use text::{ParseError, parse_module, print_func, print_module};
+pub use types::{RelKind, RelType, SymKind, Symbols, TensorType, Type};

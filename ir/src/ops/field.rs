@@ -1,0 +1,121 @@
+//! Operators on whole fields: `fill`, `len`, reductions over a set or an axis, `reshape`.
+
+use super::apply::{map_dims, mapped};
+use super::reduce::{extent, named};
+use crate::{Key, Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
+use tiga_abi::{DType, Poly};
+
+struct Fill;
+
+impl OpDef for Fill {
+    fn name(&self) -> &'static str {
+        "fill"
+    }
+    fn levels(&self) -> Levels {
+        &[Level::Domain]
+    }
+    fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
+        op.arity(1)?;
+        let dims = op.attrs().dims().ok_or_else(|| op.missing(Key::Dims))?;
+        if !op.operand(0)?.is_scalar(dims.dtype) {
+            return Err(op.wrong(0, dims.dtype.name()));
+        }
+        Ok(vec![dims.clone().into()])
+    }
+}
+
+/// `fill %scalar dims(f32[N, F])`: the same element everywhere.
+pub const FILL: Op = Op(&Fill);
+
+struct Len;
+
+impl OpDef for Len {
+    fn name(&self) -> &'static str {
+        "len"
+    }
+    fn levels(&self) -> Levels {
+        &[Level::Domain, Level::Loops]
+    }
+    fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
+        op.arity(0)?;
+        extent(op)?;
+        Ok(vec![Type::scalar(DType::I64)])
+    }
+}
+
+/// `len dims(i64[N])`: the value of an extent.
+pub const LEN: Op = Op(&Len);
+
+struct ReduceSet;
+
+impl OpDef for ReduceSet {
+    fn name(&self) -> &'static str {
+        "reduce_set"
+    }
+    fn levels(&self) -> Levels {
+        &[Level::Domain]
+    }
+    fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
+        op.arity(1)?;
+        let field = op.operand(0)?.as_tensor().filter(|t| t.set.is_some()).ok_or_else(|| op.wrong(0, "a field"))?;
+        let reducer = named(op)?;
+        let map = map_dims(op, 0, reducer, &[&field.element()])?;
+        Ok(mapped(&map, &reducer.outs).into_iter().map(Type::from).collect())
+    }
+}
+
+/// `reduce_set %field with(@reducer)`: over the set, mapped along the features.
+pub const REDUCE_SET: Op = Op(&ReduceSet);
+
+struct ReduceAxis;
+
+impl OpDef for ReduceAxis {
+    fn name(&self) -> &'static str {
+        "reduce_axis"
+    }
+    fn levels(&self) -> Levels {
+        &[Level::Domain]
+    }
+    fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
+        op.arity(1)?;
+        let tensor = op.operand(0)?.as_tensor().ok_or_else(|| op.wrong(0, "a tensor"))?;
+        let axis = usize::try_from(*op.attrs().axis().ok_or_else(|| op.missing(Key::Axis))?).ok();
+        let axis = axis.filter(|a| *a < tensor.dims.len()).ok_or_else(|| op.wrong(0, "a tensor with that axis"))?;
+        let reducer = named(op)?;
+        let mut rest = tensor.dims.clone();
+        rest.remove(axis);
+        let message = TensorType::tensor(tensor.dtype, rest);
+        let map = map_dims(op, 0, reducer, &[&message])?;
+        let outs = mapped(&map, &reducer.outs);
+        Ok(outs.into_iter().map(|t| TensorType { set: tensor.set.clone(), ..t }.into()).collect())
+    }
+}
+
+/// `reduce_axis %tensor axis(k) with(@reducer)`: over one feature axis.
+pub const REDUCE_AXIS: Op = Op(&ReduceAxis);
+
+struct Reshape;
+
+impl OpDef for Reshape {
+    fn name(&self) -> &'static str {
+        "reshape"
+    }
+    fn levels(&self) -> Levels {
+        &[Level::Domain]
+    }
+    fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
+        op.arity(1)?;
+        let dims = op.attrs().dims().ok_or_else(|| op.missing(Key::Dims))?;
+        let size = |t: &TensorType| t.dims.iter().fold(Poly::constant(1), |acc, d| acc.mul(d));
+        let tensor = op.operand(0)?.as_tensor();
+        match tensor {
+            Some(t) if t.set == dims.set && t.dtype == dims.dtype && size(t) == size(dims) => {
+                Ok(vec![dims.clone().into()])
+            }
+            _ => Err(op.wrong(0, format!("as many elements as {dims}"))),
+        }
+    }
+}
+
+/// `reshape %tensor dims(f32[N, H, D])`: the features of each entity in another shape.
+pub const RESHAPE: Op = Op(&Reshape);

@@ -1,0 +1,140 @@
+//! Every op, a row each: adding an op is one file here and one row in [`ALL`].
+
+mod access;
+mod apply;
+mod arith;
+mod compare;
+mod constant;
+mod control;
+mod convert;
+mod elementwise;
+mod extrema;
+mod field;
+mod host;
+mod launch;
+mod logic;
+mod loops;
+mod matmul;
+mod reduce;
+mod relation;
+mod select;
+mod small;
+mod vector;
+
+pub use access::{ELEM, LOAD, STORE};
+pub use apply::APPLY;
+pub use arith::{ABS, ADD, DIV, FMA, MUL, NEG, REM, SQRT, SUB};
+pub use compare::{EQ, GE, GT, LE, LT, NE};
+pub use constant::CONST;
+pub use control::{BRANCH, IF, JUMP, REPEAT, RETURN, WHILE, YIELD};
+pub use convert::{BITCAST, CAST};
+pub use elementwise::{Elementwise, broadcast};
+pub use extrema::{MAX, MIN};
+pub use field::{FILL, LEN, REDUCE_AXIS, REDUCE_SET, RESHAPE};
+pub use host::{ALLOC, COPY};
+pub use launch::{CALL, LAUNCH, Substitution, substitute, unify};
+pub use logic::{AND, NOT, OR, SAR, SHL, SHR, XOR};
+pub use loops::FOR;
+pub use matmul::MATMUL;
+pub use reduce::{JOIN, REDUCE};
+pub use relation::{CELLS, DEGREE, TRANSPOSE};
+pub use select::SELECT;
+pub use small::{CONCAT, OUTER};
+pub use vector::{EXTRACT, GATHER, LANES, OFFSET, PREFETCH, PTR_LOAD, PTR_STORE, SHUFFLE, SPLAT};
+
+use crate::Op;
+
+/// All ops. The order is that of the documentation.
+pub const ALL: &[Op] = &[
+    // Element by element: any level.
+    CONST,
+    ADD,
+    SUB,
+    MUL,
+    DIV,
+    REM,
+    NEG,
+    ABS,
+    SQRT,
+    FMA,
+    MIN,
+    MAX,
+    EQ,
+    NE,
+    LT,
+    LE,
+    GT,
+    GE,
+    AND,
+    OR,
+    XOR,
+    NOT,
+    SHL,
+    SHR,
+    SAR,
+    SELECT,
+    CAST,
+    BITCAST,
+    // Domain: fields and relations.
+    APPLY,
+    FILL,
+    LEN,
+    REDUCE_SET,
+    REDUCE_AXIS,
+    MATMUL,
+    RESHAPE,
+    DEGREE,
+    TRANSPOSE,
+    CALL,
+    // Domain and host: control.
+    WHILE,
+    REPEAT,
+    IF,
+    YIELD,
+    RETURN,
+    // Host: tasks.
+    ALLOC,
+    LAUNCH,
+    COPY,
+    // Loops.
+    FOR,
+    REDUCE,
+    JOIN,
+    LOAD,
+    STORE,
+    ELEM,
+    CONCAT,
+    OUTER,
+    CELLS,
+    // Kernel.
+    SPLAT,
+    LANES,
+    SHUFFLE,
+    EXTRACT,
+    PTR_LOAD,
+    PTR_STORE,
+    GATHER,
+    PREFETCH,
+    OFFSET,
+    JUMP,
+    BRANCH,
+];
+
+/// The op of a name.
+pub fn lookup(name: &str) -> Option<Op> {
+    ALL.iter().copied().find(|op| op.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = ALL.iter().map(|op| op.name()).collect();
+        names.sort_unstable();
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}
