@@ -14,6 +14,7 @@ mod host;
 mod launch;
 mod logic;
 mod loops;
+mod math_op;
 mod matmul;
 mod reduce;
 mod relation;
@@ -35,6 +36,7 @@ pub use host::{ALLOC, COPY};
 pub use launch::{CALL, LAUNCH, Substitution, substitute, unify};
 pub use logic::{AND, NOT, OR, SAR, SHL, SHR, XOR};
 pub use loops::FOR;
+pub use math_op::MATH;
 pub use matmul::MATMUL;
 pub use reduce::{JOIN, REDUCE};
 pub use relation::{CELLS, DEGREE, TRANSPOSE};
@@ -75,6 +77,14 @@ pub const ALL: &[Op] = &[
     SELECT,
     CAST,
     BITCAST,
+    MATH[0],
+    MATH[1],
+    MATH[2],
+    MATH[3],
+    MATH[4],
+    MATH[5],
+    MATH[6],
+    MATH[7],
     // Domain: fields and relations.
     APPLY,
     FILL,
