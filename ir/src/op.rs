@@ -4,7 +4,7 @@
 //! in [`crate::ops`]); those that a kernel may contain also have a [`KernelOp`], which is closed on
 //! purpose: a new one is a compile error in every backend.
 
-use crate::{Attrs, Body, Inst, Module, Region, Scalar, Type, Value};
+use crate::{Attrs, Body, Inst, Module, Nest, Region, Scalar, Type, Value};
 use std::fmt;
 
 /// A level of the IR.
@@ -317,6 +317,16 @@ pub trait OpDef: Sync {
     /// Its function on elements, if it works element by element.
     fn elementwise(&self) -> Option<&dyn crate::ops::Elementwise> {
         None
+    }
+    /// One row of its results from one row of its operands, if that is all they depend on: what becomes of a domain op
+    /// inside a loop. An operand that is a relation is passed as it is.
+    fn nest(
+        &self,
+        op: OpView<'_>,
+        nest: &mut Nest<'_, '_>,
+        operands: &[Value],
+    ) -> Option<Result<Vec<Value>, TypeError>> {
+        self.elementwise().map(|_| nest.same(op, operands))
     }
     /// Its instruction, if a kernel may contain it.
     fn kernel(&self) -> Option<KernelOp> {

@@ -1,6 +1,6 @@
 //! `load`, `store` and `elem`: elements of memory and of small tensors (loops level).
 
-use crate::{Effect, Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
+use crate::{Effect, Key, Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
 use tiga_abi::DType;
 
 /// The element type after indexing `ty` by the operands from `first` on.
@@ -74,10 +74,19 @@ impl OpDef for Elem {
         &[Level::Loops]
     }
     fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
-        let tensor = op.operand(0)?.as_tensor().ok_or_else(|| op.wrong(0, "a small tensor"))?;
-        Ok(vec![indexed(op, tensor, 1)?.into()])
+        op.arity(2)?;
+        let tensor = op.operand(0)?.as_tensor().filter(|t| t.set.is_none());
+        let tensor = tensor.ok_or_else(|| op.wrong(0, "a small tensor"))?;
+        if !op.operand(1)?.is_scalar(DType::I64) {
+            return Err(op.wrong(1, "an index (i64)"));
+        }
+        let axis = *op.attrs().axis().ok_or_else(|| op.missing(Key::Axis))?;
+        let axis = usize::try_from(axis).ok().filter(|a| *a < tensor.dims.len());
+        let mut dims = tensor.dims.clone();
+        dims.remove(axis.ok_or_else(|| op.wrong(0, "a small tensor with that axis"))?);
+        Ok(vec![TensorType::tensor(tensor.dtype, dims).into()])
     }
 }
 
-/// `elem %tensor, indices…`: a small tensor without its leading axes.
+/// `elem %tensor, %index axis(k)`: a small tensor without one axis.
 pub const ELEM: Op = Op(&Elem);

@@ -1,6 +1,6 @@
 //! `const value(f32 1.5)`.
 
-use crate::{KernelOp, Key, Level, Levels, Op, OpDef, OpView, Type, TypeError};
+use crate::{KernelOp, Key, Level, Levels, Nest, Op, OpDef, OpView, Type, TypeError, Value};
 
 struct Const;
 
@@ -18,6 +18,14 @@ impl OpDef for Const {
     }
     fn kernel(&self) -> Option<KernelOp> {
         Some(KernelOp::Const)
+    }
+    fn nest(
+        &self,
+        op: OpView<'_>,
+        nest: &mut Nest<'_, '_>,
+        operands: &[Value],
+    ) -> Option<Result<Vec<Value>, TypeError>> {
+        Some(nest.same(op, operands))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::apply::{map_dims, mapped};
 use super::reduce::{extent, named};
-use crate::{Key, Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
+use crate::{Attr, Attrs, Key, Level, Levels, Nest, Op, OpDef, OpView, TensorType, Type, TypeError, Value};
 use tiga_abi::{DType, Poly};
 
 struct Fill;
@@ -12,7 +12,7 @@ impl OpDef for Fill {
         "fill"
     }
     fn levels(&self) -> Levels {
-        &[Level::Domain]
+        &[Level::Domain, Level::Loops]
     }
     fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
         op.arity(1)?;
@@ -21,6 +21,15 @@ impl OpDef for Fill {
             return Err(op.wrong(0, dims.dtype.name()));
         }
         Ok(vec![dims.clone().into()])
+    }
+    fn nest(
+        &self,
+        op: OpView<'_>,
+        nest: &mut Nest<'_, '_>,
+        operands: &[Value],
+    ) -> Option<Result<Vec<Value>, TypeError>> {
+        let dims = op.attrs().dims()?.element();
+        Some(nest.builder.op(FILL, operands, Attrs::new().with(Key::Dims, Attr::Dims(dims))))
     }
 }
 
@@ -40,6 +49,14 @@ impl OpDef for Len {
         op.arity(0)?;
         extent(op)?;
         Ok(vec![Type::scalar(DType::I64)])
+    }
+    fn nest(
+        &self,
+        op: OpView<'_>,
+        nest: &mut Nest<'_, '_>,
+        operands: &[Value],
+    ) -> Option<Result<Vec<Value>, TypeError>> {
+        Some(nest.same(op, operands))
     }
 }
 
@@ -88,6 +105,17 @@ impl OpDef for ReduceAxis {
         let map = map_dims(op, 0, reducer, &[&message])?;
         let outs = mapped(&map, &reducer.outs);
         Ok(outs.into_iter().map(|t| TensorType { set: tensor.set.clone(), ..t }.into()).collect())
+    }
+    fn nest(
+        &self,
+        op: OpView<'_>,
+        nest: &mut Nest<'_, '_>,
+        operands: &[Value],
+    ) -> Option<Result<Vec<Value>, TypeError>> {
+        let axis = usize::try_from(*op.attrs().axis()?).ok()?;
+        let extent = op.operand(0).ok()?.as_tensor()?.dims.get(axis)?.clone();
+        let tensor = operands[0];
+        Some(nest.fold(&extent, op.attrs().reducer()?, |b, k| Nest::elem(b, tensor, k, axis)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `matmul`: the product over the last axis of the left and the first of the right operand.
 
-use crate::{Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
+use crate::{Level, Levels, Nest, Op, OpDef, OpView, TensorType, Type, TypeError, Value};
 
 struct Matmul;
 
@@ -32,7 +32,28 @@ impl OpDef for Matmul {
             _ => Err(TypeError::Shapes { op: op.name(), left: op.operand(0)?.clone(), right: op.operand(1)?.clone() }),
         }
     }
+    fn nest(
+        &self,
+        op: OpView<'_>,
+        nest: &mut Nest<'_, '_>,
+        operands: &[Value],
+    ) -> Option<Result<Vec<Value>, TypeError>> {
+        let (left, right) = (op.operand(0).ok()?.as_tensor()?, op.operand(1).ok()?.as_tensor()?);
+        let (axis, extent) = (left.dims.len().checked_sub(1)?, left.dims.last()?.clone());
+        let outer = left.dims.len() > 1 && right.dims.len() > 1;
+        let reducer = sum_of(left.dtype);
+        Some(nest.fold(&extent, &reducer, |b, k| {
+            let x = Nest::elem(b, operands[0], k, axis)?;
+            let w = Nest::elem(b, operands[1], k, 0)?;
+            Nest::binary(b, if outer { super::OUTER } else { super::MUL }, x, w)
+        }))
+    }
 }
 
 /// `matmul %a, %b`: `[…, K] @ [K, M]` or `[…, K] @ [K]`.
 pub const MATMUL: Op = Op(&Matmul);
+
+/// The reducer that adds the products: every module with a `matmul` of that type holds it.
+pub fn sum_of(dtype: tiga_abi::DType) -> String {
+    format!("sum.{dtype}")
+}

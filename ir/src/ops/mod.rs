@@ -37,7 +37,7 @@ pub use launch::{CALL, LAUNCH, Substitution, substitute, unify};
 pub use logic::{AND, NOT, OR, SAR, SHL, SHR, XOR};
 pub use loops::FOR;
 pub use math_op::MATH;
-pub use matmul::MATMUL;
+pub use matmul::{MATMUL, sum_of};
 pub use reduce::{JOIN, REDUCE};
 pub use relation::{CELLS, DEGREE, TRANSPOSE};
 pub use select::SELECT;

@@ -1,6 +1,8 @@
 //! Relations as values: `transpose`, `degree`, `cells`.
 
-use crate::{Effect, Key, Level, Levels, Op, OpDef, OpView, RelKind, RelType, TensorType, Type, TypeError};
+use crate::{
+    Attrs, Effect, Key, Level, Levels, Nest, Op, OpDef, OpView, RelKind, RelType, TensorType, Type, TypeError, Value,
+};
 use tiga_abi::DType;
 
 struct Transpose;
@@ -46,6 +48,16 @@ impl OpDef for Degree {
             return Err(op.wrong(1, "a row (i64)"));
         }
         Ok(vec![Type::scalar(DType::I64)])
+    }
+    fn nest(
+        &self,
+        op: OpView<'_>,
+        nest: &mut Nest<'_, '_>,
+        operands: &[Value],
+    ) -> Option<Result<Vec<Value>, TypeError>> {
+        let _ = op;
+        let row = nest.row?;
+        Some(nest.builder.op(DEGREE, &[operands[0], row], Attrs::new()))
     }
 }
 

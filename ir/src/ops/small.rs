@@ -1,6 +1,6 @@
 //! Small tensors inside loops: `concat` and `outer`.
 
-use crate::{Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
+use crate::{Level, Levels, Nest, Op, OpDef, OpView, TensorType, Type, TypeError, Value};
 use tiga_abi::Poly;
 
 struct Concat;
@@ -27,6 +27,14 @@ impl OpDef for Concat {
         let dims = [leading, &[total]].concat();
         Ok(vec![TensorType { dtype: first.dtype, set: first.set.clone(), dims }.into()])
     }
+    fn nest(
+        &self,
+        op: OpView<'_>,
+        nest: &mut Nest<'_, '_>,
+        operands: &[Value],
+    ) -> Option<Result<Vec<Value>, TypeError>> {
+        Some(nest.same(op, operands))
+    }
 }
 
 /// `concat tensors…`: along the last axis.
@@ -51,6 +59,14 @@ impl OpDef for Outer {
             }
             _ => Err(TypeError::Shapes { op: op.name(), left: op.operand(0)?.clone(), right: op.operand(1)?.clone() }),
         }
+    }
+    fn nest(
+        &self,
+        op: OpView<'_>,
+        nest: &mut Nest<'_, '_>,
+        operands: &[Value],
+    ) -> Option<Result<Vec<Value>, TypeError>> {
+        Some(nest.same(op, operands))
     }
 }
 
