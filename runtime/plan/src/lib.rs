@@ -5,6 +5,12 @@
 //! executable-bundle-plan documents of version 1, each checked by the hazard law before it runs.
 //! Imports neither the compiler nor the IR.
 
+pub mod dag;
+pub mod hazard;
+pub mod json;
 mod template;
+mod template_json;
+pub mod verify;
 
 pub use template::*;
+pub use template_json::{TEMPLATE_SCHEMA, TemplateError};

@@ -307,6 +307,11 @@ impl Resource {
 }
 
 impl Mode {
+    /// Whether it reads.
+    pub const fn reads(self) -> bool {
+        matches!(self, Mode::Read | Mode::ReadWrite)
+    }
+
     /// Whether it writes.
     pub const fn writes(self) -> bool {
         matches!(self, Mode::Write | Mode::ReadWrite)
