@@ -1,0 +1,50 @@
+//! Tests that are programs: files whose first lines say which commands to run and what to expect of them.
+//!
+//! `README.md` of this crate explains the format.
+
+mod case;
+mod diagnostics;
+mod shell;
+mod tools;
+
+pub use case::Case;
+pub use tools::{DataNeed, Tools};
+
+use std::path::Path;
+
+/// Runs a case; on failure, the text that says why.
+pub fn run(case: &Case, tools: &Tools) -> Result<(), String> {
+    if let Some(problem) = &case.problem {
+        return Err(problem.clone());
+    }
+    let scratch = tools.scratch(&case.name).map_err(|error| format!("cannot make the scratch folder: {error}"))?;
+    for run in &case.runs {
+        shell::run(run, case, tools, &scratch)?;
+    }
+    if !case.diagnostics.is_empty() {
+        let output = shell::capture(&format!("%tigac check {}", case.name), case, tools, &scratch)?;
+        diagnostics::compare(&case.diagnostics, &output)?;
+    }
+    for rule in &case.rules {
+        let output = shell::capture(&format!("%tiga-opt {}", case.name), case, tools, &scratch)?;
+        broken_law(rule, &output)?;
+    }
+    Ok(())
+}
+
+/// A verifier must refuse the file and name the law.
+fn broken_law(rule: &str, output: &shell::Output) -> Result<(), String> {
+    let named = output.text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == rule);
+    if output.code == 1 && named {
+        return Ok(());
+    }
+    Err(format!("expected exit code 1 and the broken law {rule}; exit code {}, output:\n{}", output.code, output.text))
+}
+
+/// All cases below `folder` (the testsuite), by name.
+pub fn find(folder: &Path) -> std::io::Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    case::collect(folder, "", &mut cases)?;
+    cases.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(cases)
+}
