@@ -10,9 +10,7 @@ const TABLE: &str = "docs/architecture.md";
 const RESERVED: &[(&str, &str)] = &[
     ("cranelift-codegen", "tiga-backend-cranelift"),
     ("inkwell", "tiga-backend-llvm"),
-    ("lalrpop-util", "tiga-syntax"),
     ("llvm-sys", "tiga-backend-llvm"),
-    ("logos", "tiga-syntax"),
     ("melior", "tiga-backend-mlir"),
     ("mlir-sys", "tiga-backend-mlir"),
 ];

@@ -20,8 +20,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The first paragraph of the file is a `//!` comment of some words that ends as a sentence does.
+/// The first paragraph of the file is a `//!` comment of at least two words that ends as a sentence does.
 fn opens(text: &str) -> bool {
     let paragraph = text.lines().map_while(|line| line.strip_prefix("//! ")).collect::<Vec<_>>().join(" ");
-    paragraph.split_whitespace().count() >= 3 && paragraph.contains(['.', ':'])
+    paragraph.split_whitespace().count() >= 2 && paragraph.contains(['.', ':'])
 }
