@@ -153,6 +153,9 @@ fn a_code_without_page_and_a_page_without_code_are_found() {
 #[test]
 fn a_law_that_nothing_breaks_is_found() {
     let laws = "//! The law book.\npub enum Rule {\n    Acyclic,\n    Ordered,\n}\n";
-    says(&planted("abi/src/laws.rs", laws), "abi/src/laws.rs:4: no file in testsuite/verify/ breaks `Rule::Ordered`");
+    says(&planted("abi/src/laws.rs", laws), "abi/src/laws.rs:4: nothing breaks `Rule::Ordered`");
+    let tested = |test: &str| check(&house().with("abi/src/laws.rs", laws).with("abi/tests/laws.rs", test)).len();
+    assert_eq!(tested("//! Breaks laws.\nfn f() { g(Rule::Ordered); }\n"), 0);
+    assert_eq!(tested("//! Breaks laws.\nfn f() { g(Rule::OrderedTwice); }\n"), 1);
     says(&planted("testsuite/verify/x.tir", "// expected-rule: Gone\n"), "no verifier has a `Rule::Gone`");
 }

@@ -10,7 +10,8 @@ const BREAKING: &str = "testsuite/verify/";
 /// The mark in a breaking file.
 const MARK: &str = "expected-rule:";
 
-/// Each variant of each `enum Rule` is named by an `expected-rule: NAME` line, and each such line names a variant.
+/// Each variant of each `enum Rule` is named by an `expected-rule: NAME` line of a breaking file or, where what it
+/// judges has no text of its own, by `Rule::NAME` in a file in `tests/` of its crate. Each mark names a variant.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut laws = BTreeSet::new();
@@ -21,8 +22,11 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 let mut rules = Rules::default();
                 rules.visit_file(&file);
                 for (name, line) in rules.found {
-                    if !broken.contains(&name) {
-                        let message = format!("no file in {BREAKING} breaks `Rule::{name}` (`{MARK} {name}`)");
+                    if !broken.contains(&name) && !tested(tree, path, &name) {
+                        let tests = tests_folder(path);
+                        let message = format!(
+                            "nothing breaks `Rule::{name}`: neither `{MARK} {name}` in {BREAKING} nor a test in {tests}"
+                        );
                         findings.push(Finding::new(path, line, message));
                     }
                     laws.insert(name);
@@ -35,6 +39,22 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         findings.push(Finding::new(path, line, format!("no verifier has a `Rule::{name}`")));
     }
     findings
+}
+
+/// The folder of integration tests of the crate that `path` belongs to.
+fn tests_folder(path: &str) -> String {
+    format!("{}tests/", path.split("src/").next().unwrap_or_default())
+}
+
+/// Whether an integration test of the crate names the law.
+fn tested(tree: &Tree, path: &str, name: &str) -> bool {
+    let folder = tests_folder(path);
+    let path_of_law = format!("Rule::{name}");
+    let names = |text: &str| {
+        let mut rest = text.split(&path_of_law).skip(1);
+        rest.any(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    };
+    tree.rust().filter(|(path, _)| path.starts_with(&folder)).any(|(_, text)| names(text))
 }
 
 /// Path, line and law of every mark.
