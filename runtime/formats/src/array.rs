@@ -1,5 +1,6 @@
 //! A dense array in C order, as array files hold it.
 
+use crate::Scalar;
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::fmt;
 use tiga_abi::DType;
@@ -221,6 +222,17 @@ impl Array {
         self.elements.array_type()
     }
 
+    /// The element at a position in C order. Panics past the end, as a slice does.
+    pub fn get(&self, position: usize) -> Scalar {
+        match &self.elements {
+            Elements::Bool(v) | Elements::U8(v) => Scalar::Int(v[position].into()),
+            Elements::I32(v) => Scalar::Int(v[position].into()),
+            Elements::I64(v) => Scalar::Int(v[position]),
+            Elements::F32(v) => Scalar::F32(v[position]),
+            Elements::F64(v) => Scalar::F64(v[position]),
+        }
+    }
+
     /// The elements as little-endian bytes, aligned to the element.
     pub fn as_bytes(&self) -> &[u8] {
         for_elements!(&self.elements, v => cast_slice(v))
@@ -255,6 +267,15 @@ impl Array {
         let mut shape = self.shape.clone();
         shape[0] = order.len();
         Ok(Self { shape, elements })
+    }
+}
+
+impl From<crate::Indices> for Elements {
+    fn from(indices: crate::Indices) -> Self {
+        match indices {
+            crate::Indices::I32(v) => Elements::I32(v),
+            crate::Indices::I64(v) => Elements::I64(v),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -30,12 +30,16 @@ pub enum WriteErrorKind {
 /// Temporaries of this process that exist now.
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
+/// What a body writes to.
+pub trait WriteSeek: Write + Seek {}
+impl<T: Write + Seek> WriteSeek for T {}
+
 /// Writes `path` through `body`. Readers see the old file or the new one, never a part; a failure leaves the old one.
 /// A symbolic link is followed and stays.
 ///
 /// # Errors
 /// [`WriteError`]; those of `body` come back in it.
-pub fn write_file(path: &Path, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), WriteError> {
+pub fn write_file(path: &Path, body: impl FnOnce(&mut dyn WriteSeek) -> io::Result<()>) -> Result<(), WriteError> {
     write_beside(path, body).map_err(|kind| WriteError { path: path.to_owned(), kind })
 }
 
@@ -64,7 +68,7 @@ impl Drop for Registered {
     }
 }
 
-fn write_beside(path: &Path, body: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), WriteErrorKind> {
+fn write_beside(path: &Path, body: impl FnOnce(&mut dyn WriteSeek) -> io::Result<()>) -> Result<(), WriteErrorKind> {
     let target = match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => return Err(WriteErrorKind::NotARegularFile),
         Ok(_) => fs::canonicalize(path)?,

@@ -1,7 +1,7 @@
 //! A graph file opened: the graph, its edge values, and how its edges stand in the file.
 
 use crate::number::{NotOfType, Words};
-use crate::{Array, ArrayError, Csr, Elements, Indices};
+use crate::{Array, ArrayError, Conversion, ConvertError, Csr, Elements, Indices};
 use tiga_abi::DType;
 
 /// What a graph file holds. Edge fields follow the order of the graph's edges, not of the file.
@@ -24,6 +24,8 @@ pub struct GraphFile {
 pub(crate) enum EdgeValues {
     /// Text: its type is that of whoever asks.
     Text(TextValues),
+    /// An array in the order of the graph's edges.
+    Array(Array),
 }
 
 /// One number a line of the file.
@@ -43,6 +45,9 @@ pub enum ValuesError {
     /// A value is not a number of this type.
     #[error(transparent)]
     NotOfType(#[from] NotOfType),
+    /// The values are an array of another type.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
     /// The value opposite a skew-symmetric entry is none of this type.
     #[error("the negated value at row {}, column {} is not a number of type {dtype}", .row + 1, .column + 1)]
     NotNegatable {
@@ -61,12 +66,14 @@ impl GraphFile {
         self.values.is_some()
     }
 
-    /// `[num_edges]`: the edge values in the order of the graph's edges. Text is read in `dtype` directly, rounded once.
+    /// `[num_edges, …]`: the edge values in the order of the graph's edges. Text is read in `dtype`
+    /// directly, rounded once; an array is converted if every value has an equal one.
     ///
     /// # Errors
     /// [`ValuesError`].
     pub fn values(&self, dtype: DType) -> Result<Array, ValuesError> {
         match self.values.as_ref().ok_or(ValuesError::None)? {
+            EdgeValues::Array(array) => Ok(array.clone().convert(dtype, Conversion::Exact)?),
             EdgeValues::Text(text) => {
                 let in_file = Array::vector(text.words.parse(dtype)?);
                 let by_edge = in_file.gather_rows(&self.input_order, self.inputs, "values in the file");

@@ -23,7 +23,8 @@ pub enum InputError {
 /// A file and its size when it was opened; what is appended later is not read.
 pub(crate) type Input = Take<BufReader<File>>;
 
-pub(crate) fn open(path: &Path) -> Result<(Input, u64), InputError> {
+/// Opens a regular file and says how large it is.
+pub(crate) fn open_file(path: &Path) -> Result<(File, u64), InputError> {
     // Before opening, because opening a pipe waits for its writer.
     if !fs::metadata(path)?.is_file() {
         return Err(InputError::NotARegularFile);
@@ -33,7 +34,13 @@ pub(crate) fn open(path: &Path) -> Result<(Input, u64), InputError> {
     if !metadata.is_file() {
         return Err(InputError::NotARegularFile);
     }
-    Ok((BufReader::with_capacity(64 * 1024, file).take(metadata.len()), metadata.len()))
+    Ok((file, metadata.len()))
+}
+
+/// Opens a regular file to be read once from its beginning.
+pub(crate) fn open(path: &Path) -> Result<(Input, u64), InputError> {
+    let (file, size) = open_file(path)?;
+    Ok((BufReader::with_capacity(64 * 1024, file).take(size), size))
 }
 
 /// Why the next line cannot be had.

@@ -5,26 +5,35 @@
 
 mod array;
 mod atomic;
+mod compare;
+mod convert;
 mod csr;
 pub mod edge_list;
 mod graph;
+mod graph_npz;
 mod indices;
 mod input;
 mod limits;
 pub mod matrix_market;
 mod names;
 pub mod npy;
+pub mod npz;
 mod number;
 mod open;
+mod scalar;
 mod text_edges;
 
 pub use array::{Array, ArrayError, ArrayType, Elements, element_count};
-pub use atomic::{WriteError, WriteErrorKind, remove_unfinished, write_file};
+pub use atomic::{WriteError, WriteErrorKind, WriteSeek, remove_unfinished, write_file};
+pub use compare::{Comparison, Pair, ShapesDiffer, Tolerance, compare};
+pub use convert::{Conversion, ConvertError};
 pub use csr::{Csr, CsrError, End};
 pub use graph::{GraphFile, ValuesError};
+pub use graph_npz::GraphNpzError;
 pub use indices::Indices;
 pub use input::{InputError, LineError};
 pub use limits::{Limits, TooSparse, WouldNotFit};
 pub use names::Names;
 pub use number::NotOfType;
-pub use open::{FileError, FileErrorKind, open_array, open_graph, save_array};
+pub use open::{FileError, FileErrorKind, open_array, open_graph, save_array, save_arrays};
+pub use scalar::Scalar;

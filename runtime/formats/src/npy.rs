@@ -7,6 +7,8 @@ use std::io::{self, Read, Write};
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// NumPy's own headers are below 10,000 bytes.
 const MAX_HEADER: u64 = 64 * 1024;
+/// The longest byte string that is read.
+const MAX_WORD: u64 = 64;
 /// NumPy's own limit.
 const MAX_DIMENSIONS: usize = 64;
 /// The body starts at a multiple of this.
@@ -80,11 +82,11 @@ pub enum NpyError {
 
 /// What a header says.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+struct Header {
     /// NumPy's type string, such as `<f8`.
-    pub(crate) descr: String,
+    descr: String,
     fortran: bool,
-    pub(crate) shape: Vec<usize>,
+    shape: Vec<usize>,
 }
 
 /// Reads an array of `size` bytes, header included. Column-major arrays are reordered, big-endian ones swapped;
@@ -101,8 +103,25 @@ pub fn read(mut reader: impl Read, size: u64) -> Result<Array, NpyError> {
     Array::new(header.shape.clone(), elements).map_err(|_| NpyError::Shape { shape: header.shape })
 }
 
+/// Reads a single byte string, which NumPy pads with zeros.
+pub(crate) fn read_word(mut reader: impl Read, size: u64) -> Result<String, NpyError> {
+    let (header, body) = read_header(&mut reader, size)?;
+    let width = header.descr.strip_prefix("|S").and_then(|width| width.parse::<u64>().ok());
+    match width {
+        Some(width @ 1..=MAX_WORD) if header.shape.is_empty() => {
+            if body != width {
+                return Err(NpyError::BodySize { found: body, expected: width });
+            }
+            let mut bytes = vec![0; width as usize];
+            fill(&mut reader, &mut bytes)?;
+            Ok(crate::input::quote(bytes.split(|b| *b == 0).next().unwrap_or_default()))
+        }
+        _ => Err(NpyError::ElementType { found: crate::input::quote(header.descr.as_bytes()) }),
+    }
+}
+
 /// The header and the number of bytes that follow it.
-pub(crate) fn read_header(reader: &mut impl Read, size: u64) -> Result<(Header, u64), NpyError> {
+fn read_header(reader: &mut impl Read, size: u64) -> Result<(Header, u64), NpyError> {
     let mut start = [0; 8];
     fill(reader, &mut start)?;
     if &start[..6] != MAGIC {

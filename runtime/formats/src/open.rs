@@ -1,11 +1,18 @@
 //! The front door: a file by its name.
 
 use crate::edge_list::EdgeListError;
+use crate::graph_npz::GraphNpzError;
 use crate::input::{self, InputError};
 use crate::matrix_market::MatrixMarketError;
 use crate::npy::NpyError;
-use crate::{Array, GraphFile, Limits, WouldNotFit, WriteError, edge_list, matrix_market, npy, write_file};
+use crate::npz::{Npz, NpzError};
+use crate::{
+    Array, GraphFile, Limits, WouldNotFit, WriteError, edge_list, graph_npz, matrix_market, npy, npz, write_file,
+};
 use std::path::{Path, PathBuf};
+
+/// How many names of members an error repeats.
+const MAX_NAMES: usize = 16;
 
 /// A file is not what it should be.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +42,18 @@ pub enum FileErrorKind {
     /// Not an array file.
     #[error(transparent)]
     Npy(#[from] NpyError),
+    /// Not an archive, or not one with this member.
+    #[error(transparent)]
+    Npz(#[from] NpzError),
+    /// Not a graph in an archive.
+    #[error(transparent)]
+    GraphNpz(#[from] GraphNpzError),
+    /// Several arrays, and none was named.
+    #[error("name one of its arrays as FILE.npz:NAME; it has {}", .found.join(", "))]
+    WhichMember {
+        /// The names there are, at most 16 of them.
+        found: Vec<String>,
+    },
     /// The name says no format.
     #[error("the name ends in none of {known}, so its format is not known")]
     UnknownFormat {
@@ -44,7 +63,7 @@ pub enum FileErrorKind {
 }
 
 /// Reads a graph; the format follows the ending of the name: `.mtx` is Matrix
-/// Market, `.txt .tsv .csv .edges .el` are edge lists.
+/// Market, `.txt .tsv .csv .edges .el` are edge lists, `.npz` is an archive of arrays.
 ///
 /// # Errors
 /// [`FileError`].
@@ -59,18 +78,19 @@ pub fn open_graph(path: &Path, limits: &Limits) -> Result<GraphFile, FileError> 
                 let (reader, size) = input::open(path)?;
                 Ok(edge_list::read(reader, size, limits)?)
             }
-            _ => Err(FileErrorKind::UnknownFormat { known: ".mtx, .txt, .tsv, .csv, .edges, .el" }),
+            "npz" => Ok(graph_npz::read(&mut Npz::open(path, limits)?)?),
+            _ => Err(FileErrorKind::UnknownFormat { known: ".mtx, .npz, .txt, .tsv, .csv, .edges, .el" }),
         }
     };
     open().map_err(|kind| FileError { path: path.to_owned(), kind })
 }
 
-/// Reads an array: `FILE.npy`.
+/// Reads an array: `FILE.npy`, or `FILE.npz:member`, where the member may be left out if there is one only.
 ///
 /// # Errors
 /// [`FileError`].
 pub fn open_array(spec: &str, limits: &Limits) -> Result<Array, FileError> {
-    let path = Path::new(spec);
+    let (path, member) = split_member(spec);
     let open = || -> Result<Array, FileErrorKind> {
         match extension(path).as_str() {
             "npy" => {
@@ -78,10 +98,29 @@ pub fn open_array(spec: &str, limits: &Limits) -> Result<Array, FileError> {
                 limits.check(size)?;
                 Ok(npy::read(reader, size)?)
             }
-            _ => Err(FileErrorKind::UnknownFormat { known: ".npy" }),
+            "npz" => {
+                let mut npz = Npz::open(path, limits)?;
+                let names: Vec<String> = npz.names().take(MAX_NAMES).map(str::to_owned).collect();
+                match (member, &names[..]) {
+                    (Some(member), _) => Ok(npz.array(member)?),
+                    (None, [only]) => Ok(npz.array(only)?),
+                    (None, _) => Err(FileErrorKind::WhichMember { found: names }),
+                }
+            }
+            _ => Err(FileErrorKind::UnknownFormat { known: ".npy, .npz" }),
         }
     };
     open().map_err(|kind| FileError { path: path.to_owned(), kind })
+}
+
+/// `a.npz:x` names a member unless a file has that name.
+fn split_member(spec: &str) -> (&Path, Option<&str>) {
+    match spec.rsplit_once(':') {
+        Some((path, member)) if extension(Path::new(path)) == "npz" && !Path::new(spec).exists() => {
+            (Path::new(path), Some(member))
+        }
+        _ => (Path::new(spec), None),
+    }
 }
 
 /// Writes a `.npy` file, whole or not at all.
@@ -90,6 +129,14 @@ pub fn open_array(spec: &str, limits: &Limits) -> Result<Array, FileError> {
 /// [`WriteError`]; a file that stood there is kept.
 pub fn save_array(path: &Path, array: &Array) -> Result<(), WriteError> {
     write_file(path, |writer| npy::write(writer, array))
+}
+
+/// Writes a `.npz` archive, whole or not at all.
+///
+/// # Errors
+/// [`WriteError`]; a file that stood there is kept.
+pub fn save_arrays<'a>(path: &Path, arrays: impl IntoIterator<Item = (&'a str, &'a Array)>) -> Result<(), WriteError> {
+    write_file(path, |writer| npz::write(writer, arrays))
 }
 
 fn extension(path: &Path) -> String {

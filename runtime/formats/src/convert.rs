@@ -1,0 +1,136 @@
+//! Arrays of one element type read as another.
+
+use crate::scalar::is_widening;
+use crate::{Array, ArrayType, Elements, Scalar};
+use tiga_abi::DType;
+
+/// What a conversion may do to values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conversion {
+    /// Only between types where every value has an equal one: `u8` to `f32`, `i32` to `i64`, not `f64` to `f32`.
+    Widening,
+    /// Between any types, if every value of this array has an equal one.
+    Exact,
+    /// To the nearest float, infinite where the range ends; integers and bools only from equal values.
+    Nearest,
+}
+
+/// An array that does not convert.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ConvertError {
+    /// Some values of the type would change.
+    #[error("an array of {from} does not convert to {to} without loss")]
+    Type {
+        /// The type it has.
+        from: ArrayType,
+        /// The type asked for.
+        to: DType,
+    },
+    /// This value would change.
+    #[error("element {position} of the {from} array, {value}, has no equal {to}")]
+    Value {
+        /// The position in C order.
+        position: usize,
+        /// The value.
+        value: Scalar,
+        /// The type it has.
+        from: ArrayType,
+        /// The type asked for.
+        to: DType,
+    },
+}
+
+impl Array {
+    /// The same values as `to`. An array of that type comes back as it is.
+    ///
+    /// # Errors
+    /// [`ConvertError`] where `conversion` does not allow it.
+    pub fn convert(self, to: DType, conversion: Conversion) -> Result<Array, ConvertError> {
+        let from = self.array_type();
+        if from == ArrayType::from(to) {
+            return Ok(self);
+        }
+        if conversion == Conversion::Widening && !is_widening(from, to) {
+            return Err(ConvertError::Type { from, to });
+        }
+        let inexact = conversion == Conversion::Nearest;
+        let elements = match to {
+            DType::Bool => Elements::Bool(self.each(to, |x| x.to_int()?.try_into().ok().filter(|b| *b < 2))?),
+            DType::I32 => Elements::I32(self.each(to, |x| x.to_int()?.try_into().ok())?),
+            DType::I64 => Elements::I64(self.each(to, Scalar::to_int)?),
+            DType::F32 => Elements::F32(self.each(to, |x| Some(x.to_f32()).filter(|r| r.1 || inexact).map(|r| r.0))?),
+            DType::F64 => {
+                Elements::F64(self.each(to, |x| Some(x.to_f64_exactly()).filter(|r| r.1 || inexact).map(|r| r.0))?)
+            }
+        };
+        let (shape, _) = self.into_parts();
+        Ok(Array::new(shape, elements).expect("the number of elements did not change"))
+    }
+
+    fn each<T>(&self, to: DType, convert: impl Fn(Scalar) -> Option<T>) -> Result<Vec<T>, ConvertError> {
+        let from = self.array_type();
+        let one = |position| {
+            let value = self.get(position);
+            convert(value).ok_or(ConvertError::Value { position, value, from, to })
+        };
+        (0..self.len()).map(one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn f64s(v: &[f64]) -> Array {
+        Array::vector(Elements::F64(v.to_vec()))
+    }
+
+    #[test]
+    fn widening_is_a_matter_of_types() {
+        let bytes = Array::vector(Elements::U8(vec![0, 1, 255]));
+        let floats = bytes.clone().convert(DType::F32, Conversion::Widening).unwrap();
+        assert_eq!(floats.elements(), &Elements::F32(vec![0.0, 1.0, 255.0]));
+        let ints = Array::vector(Elements::I32(vec![i32::MIN, i32::MAX]));
+        let wide = ints.clone().convert(DType::I64, Conversion::Widening).unwrap();
+        assert_eq!(wide.elements(), &Elements::I64(vec![i64::from(i32::MIN), i64::from(i32::MAX)]));
+        assert_eq!(wide.convert(DType::I32, Conversion::Exact).unwrap(), ints);
+        let refused = f64s(&[0.5]).convert(DType::F32, Conversion::Widening);
+        assert_eq!(refused, Err(ConvertError::Type { from: ArrayType::F64, to: DType::F32 }));
+        assert!(ints.convert(DType::F32, Conversion::Widening).is_err());
+        assert!(bytes.convert(DType::Bool, Conversion::Widening).is_err());
+    }
+
+    #[test]
+    fn exact_is_a_matter_of_values() {
+        let halves = f64s(&[0.5, f64::NAN, f64::INFINITY, -0.0]).convert(DType::F32, Conversion::Exact).unwrap();
+        let Elements::F32(v) = halves.elements() else { panic!("not f32") };
+        assert!(v[0] == 0.5 && v[1].is_nan() && v[2] == f32::INFINITY && v[3].to_bits() == 1 << 31);
+        for (array, to, position) in [
+            (f64s(&[1.0, 0.1]), DType::F32, 1),
+            (f64s(&[1e300]), DType::F32, 0),
+            (f64s(&[3.0, -0.0]), DType::I64, 1),
+            (f64s(&[9_223_372_036_854_775_808.0]), DType::I64, 0),
+            (f64s(&[f64::NAN]), DType::I32, 0),
+            (f64s(&[2_147_483_648.0]), DType::I32, 0),
+            (f64s(&[2.0]), DType::Bool, 0),
+            (Array::vector(Elements::I32(vec![7, 16_777_217])), DType::F32, 1),
+            (Array::vector(Elements::I64(vec![i64::MAX])), DType::F64, 0),
+            (Array::vector(Elements::I64(vec![i64::MAX])), DType::F32, 0),
+        ] {
+            match array.clone().convert(to, Conversion::Exact) {
+                Err(ConvertError::Value { position: found, .. }) => assert_eq!(found, position, "{array:?}"),
+                other => panic!("{array:?} as {to}: {other:?}"),
+            }
+        }
+        assert!(Array::vector(Elements::I64(vec![i64::MIN, 1 << 62])).convert(DType::F32, Conversion::Exact).is_ok());
+        assert!(f64s(&[-9_223_372_036_854_775_808.0]).convert(DType::I64, Conversion::Exact).is_ok());
+        assert!(f64s(&[1.0, 0.0]).convert(DType::Bool, Conversion::Exact).is_ok());
+    }
+
+    #[test]
+    fn nearest_rounds_floats_only() {
+        let rounded = f64s(&[0.1, 1e300]).convert(DType::F32, Conversion::Nearest).unwrap();
+        assert_eq!(rounded.elements(), &Elements::F32(vec![0.1, f32::INFINITY]));
+        assert!(f64s(&[0.1]).convert(DType::I32, Conversion::Nearest).is_err());
+    }
+}

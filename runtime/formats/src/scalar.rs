@@ -1,0 +1,76 @@
+//! One element outside its array.
+
+use std::fmt;
+use tiga_abi::DType;
+
+/// A value of any element type; `bool` and `u8` are integers here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    /// An integer.
+    Int(i64),
+    /// IEEE binary32.
+    F32(f32),
+    /// IEEE binary64.
+    F64(f64),
+}
+
+impl Scalar {
+    /// The nearest binary64.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Scalar::Int(n) => n as f64,
+            Scalar::F32(x) => f64::from(x),
+            Scalar::F64(x) => x,
+        }
+    }
+
+    /// The same value as an integer: no fraction, no negative zero, in range.
+    pub(crate) fn to_int(self) -> Option<i64> {
+        match self {
+            Scalar::Int(n) => Some(n),
+            Scalar::F32(_) | Scalar::F64(_) => {
+                let x = self.to_f64();
+                // The cast saturates: 2^63 comes back as itself without being an i64.
+                let n = x as i64;
+                ((n as f64).to_bits() == x.to_bits() && n != i64::MAX).then_some(n)
+            }
+        }
+    }
+
+    /// The nearest binary32, rounded once, and whether it is the same value.
+    pub(crate) fn to_f32(self) -> (f32, bool) {
+        match self {
+            Scalar::Int(n) => (n as f32, i128::from(n) == (n as f32) as i128),
+            Scalar::F32(x) => (x, true),
+            Scalar::F64(x) => (x as f32, x.is_nan() || f64::from(x as f32) == x),
+        }
+    }
+
+    /// The nearest binary64 and whether it is the same value.
+    pub(crate) fn to_f64_exactly(self) -> (f64, bool) {
+        let x = self.to_f64();
+        (x, !matches!(self, Scalar::Int(n) if i128::from(n) != x as i128))
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Int(n) => write!(f, "{n}"),
+            Scalar::F32(x) => write!(f, "{x:?}"),
+            Scalar::F64(x) => write!(f, "{x:?}"),
+        }
+    }
+}
+
+/// Whether every value of `from` is one of `to`.
+pub(crate) fn is_widening(from: crate::ArrayType, to: DType) -> bool {
+    use crate::ArrayType::{Bool, F32, F64, I32, I64, U8};
+    match to {
+        DType::Bool => from == Bool,
+        DType::I32 => matches!(from, Bool | U8 | I32),
+        DType::I64 => matches!(from, Bool | U8 | I32 | I64),
+        DType::F32 => matches!(from, Bool | U8 | F32),
+        DType::F64 => matches!(from, Bool | U8 | I32 | F32 | F64),
+    }
+}
