@@ -223,17 +223,19 @@ fn zeros(len: usize) -> Result<Vec<i64>, CsrError> {
 
 /// Stable sort of positions `0..keys.len()` by key, all keys below `num_rows`: row starts and the sorted positions.
 fn counting_sort(keys: &Indices, num_rows: usize) -> Result<(Vec<i64>, Indices), CsrError> {
-    let mut row_ptr = zeros(num_rows.checked_add(1).ok_or(CsrError::TooManyRows { nodes: num_rows })?)?;
-    keys.iter().for_each(|key| row_ptr[key as usize + 1] += 1);
+    // Counted two places up, so that the element after a row's start is its next free place while sorting, and the
+    // start of the next row when all are placed.
+    let mut row_ptr = zeros(num_rows.checked_add(2).ok_or(CsrError::TooManyRows { nodes: num_rows })?)?;
+    keys.iter().for_each(|key| row_ptr[key as usize + 2] += 1);
     for row in 0..num_rows {
-        row_ptr[row + 1] += row_ptr[row];
+        row_ptr[row + 2] += row_ptr[row + 1];
     }
-    let mut next = row_ptr.clone();
     let mut order = Indices::zeroed(keys.len(), keys.len());
     for (position, key) in keys.iter().enumerate() {
-        let slot = &mut next[key as usize];
-        order.set(*slot as usize, position);
-        *slot += 1;
+        let next = &mut row_ptr[key as usize + 1];
+        order.set(*next as usize, position);
+        *next += 1;
     }
+    row_ptr.truncate(num_rows + 1);
     Ok((row_ptr, order))
 }

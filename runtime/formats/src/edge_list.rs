@@ -45,7 +45,7 @@ pub enum EdgeListError {
         /// The kind of number.
         expected: &'static str,
     },
-    /// The largest node number is far above the number of edges.
+    /// The largest node number is far above what the file accounts for.
     #[error(transparent)]
     TooSparse(#[from] TooSparse),
     /// More memory than is allowed.
@@ -58,7 +58,7 @@ pub enum EdgeListError {
 
 /// Reads a file of `size` bytes. Words stand between spaces, tabs or commas; `#` and `%` lines are comments; all edges
 /// have a value or none has. The graph is homogeneous: as many sources as destinations, the largest number plus one,
-/// which may be 16 times the number of edges and a million more.
+/// which may be a million and one a byte of the file.
 ///
 /// # Errors
 /// [`EdgeListError`]; nothing is skipped or repaired.
@@ -70,7 +70,7 @@ pub fn read(reader: impl BufRead, size: u64, limits: &Limits) -> Result<GraphFil
             // How many edges follow is not known; lines like the first one are assumed.
             let with_value = words(text, is_separator).count() > 2;
             let guess = size / (text.len() as u64 + 1);
-            limits.check(guess * (BYTES_PER_EDGE + BYTES_PER_ROW / 2) + if with_value { size } else { 0 })?;
+            limits.check(guess * (BYTES_PER_EDGE + BYTES_PER_ROW) + if with_value { size } else { 0 })?;
             edges = Some(TextEdges::new(with_value.then(Words::default)));
         }
         if let Some(edges) = &mut edges {
@@ -79,7 +79,7 @@ pub fn read(reader: impl BufRead, size: u64, limits: &Limits) -> Result<GraphFil
     }
     let edges = edges.unwrap_or_else(|| TextEdges::new(None));
     let nodes = edges.num_nodes();
-    check_nodes(nodes, edges.len() as u64)?;
+    check_nodes(nodes, size)?;
     limits.check(nodes * BYTES_PER_ROW + edges.len() as u64 * BYTES_PER_EDGE)?;
     Ok(edges.into_graph(nodes, nodes, Mirror::No)?)
 }

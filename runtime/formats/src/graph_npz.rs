@@ -77,7 +77,7 @@ pub enum GraphNpzError {
         /// The nodes.
         expected: usize,
     },
-    /// Far more nodes than edges.
+    /// Far more nodes than the file accounts for.
     #[error(transparent)]
     TooSparse(#[from] TooSparse),
     /// The arrays are no graph.
@@ -138,7 +138,7 @@ fn read_coo(
     (num_src, num_dst): (usize, usize),
     values: &'static str,
 ) -> Result<GraphFile, GraphNpzError> {
-    check_nodes(num_src.max(num_dst) as u64, src.len() as u64)?;
+    check_nodes(num_src.max(num_dst) as u64, npz.size())?;
     let (csr, order) = Csr::from_coo(src, dst, Some(num_src), Some(num_dst))?;
     with_values(npz, csr, Some(order), values)
 }
@@ -153,9 +153,8 @@ fn read_csr(
         Indices::I32(v) => v.into_iter().map(i64::from).collect(),
         Indices::I64(v) => v,
     };
-    let rows = starts.len() as u64;
     let csr = Csr::from_csr(starts, indices(npz, col)?, num_src)?;
-    check_nodes(csr.num_src() as u64, csr.num_edges() as u64 + rows)?;
+    check_nodes(csr.num_src().max(csr.num_dst()) as u64, npz.size())?;
     Ok(csr)
 }
 

@@ -2,9 +2,8 @@
 
 use std::fs;
 
-/// Isolated nodes a text file may imply for free, and per line: see [`check_nodes`].
+/// Nodes that any file may name; see [`check_nodes`].
 const FREE_NODES: u64 = 1_000_000;
-const NODES_PER_EDGE: u64 = 16;
 
 /// The most memory one opened file may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,17 +22,14 @@ pub struct WouldNotFit {
     pub limit: u64,
 }
 
-/// A file names far more nodes than it has edges.
+/// A file names far more nodes than its size accounts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{nodes} nodes for {edges} edges: at most {NODES_PER_EDGE} nodes an edge and {FREE_NODES} more are accepted, \
-     number the nodes densely"
-)]
+#[error("{nodes} nodes, a file of {size} bytes may have {}; number the nodes densely", FREE_NODES.saturating_add(*.size))]
 pub struct TooSparse {
     /// Nodes the file implies.
     pub nodes: u64,
-    /// Edges, or lines, it has.
-    pub edges: u64,
+    /// Its size in bytes.
+    pub size: u64,
 }
 
 impl Limits {
@@ -58,16 +54,13 @@ fn mem_available(meminfo: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Memory follows the number of nodes, which a file of a few bytes may claim; it may claim 16 an edge and a million
-/// more.
+/// Memory follows the number of nodes, isolated ones included, which a file of a few bytes may claim. It may claim a
+/// million, and one more a byte.
 ///
 /// # Errors
 /// [`TooSparse`].
-pub(crate) fn check_nodes(nodes: u64, edges: u64) -> Result<(), TooSparse> {
-    if nodes > edges.saturating_mul(NODES_PER_EDGE).saturating_add(FREE_NODES) {
-        return Err(TooSparse { nodes, edges });
-    }
-    Ok(())
+pub(crate) fn check_nodes(nodes: u64, size: u64) -> Result<(), TooSparse> {
+    if nodes > FREE_NODES.saturating_add(size) { Err(TooSparse { nodes, size }) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -83,8 +76,9 @@ mod tests {
 
     #[test]
     fn sparse_numbering_is_refused() {
-        assert_eq!(check_nodes(1_000_016, 1), Ok(()));
-        assert_eq!(check_nodes(1_000_017, 1), Err(TooSparse { nodes: 1_000_017, edges: 1 }));
+        assert_eq!(check_nodes(1_000_016, 16), Ok(()));
+        let error = check_nodes(1_000_017, 16).unwrap_err();
+        assert_eq!(error.to_string(), "1000017 nodes, a file of 16 bytes may have 1000016; number the nodes densely");
         assert_eq!(Limits { memory: 10 }.check(11), Err(WouldNotFit { needed: 11, limit: 10 }));
     }
 }

@@ -75,7 +75,7 @@ pub enum MatrixMarketError {
         /// What the size of the file allows.
         possible: u64,
     },
-    /// Far more nodes than entries.
+    /// Far more nodes than the file accounts for.
     #[error(transparent)]
     TooSparse(#[from] TooSparse),
     /// More memory than is allowed.
@@ -237,7 +237,7 @@ impl Extent {
         if entries > possible {
             return Err(MatrixMarketError::Claim { line, claimed: entries, possible });
         }
-        check_nodes(rows.max(columns), entries)?;
+        check_nodes(rows.max(columns), size)?;
         Ok(Self { rows, columns, entries })
     }
 }

@@ -11,7 +11,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 /// What an archive may hold unpacked: this much, and [`RATIO`] times its own size.
-const FREE: u64 = 32 << 20;
+const FREE: u64 = 16 << 20;
 const RATIO: u64 = 16;
 
 /// Why an archive or a member of it is not read.
@@ -76,8 +76,8 @@ pub enum NpzError {
 /// An open archive.
 pub struct Npz {
     archive: ZipArchive<BufReader<File>>,
+    size: u64,
     limits: Limits,
-    allowed: u64,
     unpacked: u64,
 }
 
@@ -89,8 +89,12 @@ impl Npz {
     pub fn open(path: &Path, limits: &Limits) -> Result<Self, NpzError> {
         let (file, size) = input::open_file(path)?;
         let archive = ZipArchive::new(BufReader::new(file)).map_err(NpzError::Zip)?;
-        let allowed = FREE.saturating_add(size.saturating_mul(RATIO));
-        Ok(Self { archive, limits: *limits, allowed, unpacked: 0 })
+        Ok(Self { archive, size, limits: *limits, unpacked: 0 })
+    }
+
+    /// The size of the archive in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
     }
 
     /// The names of the arrays, in the archive's order.
@@ -108,7 +112,11 @@ impl Npz {
     /// # Errors
     /// [`NpzError`].
     pub fn array(&mut self, member: &str) -> Result<Array, NpzError> {
-        self.with_member(member, |reader, size| npy::read(reader, size))
+        let before = self.unpacked;
+        let array = self.with_member(member, |reader, size| npy::read(reader, size))?;
+        // Narrow integers are wider in memory than in the file.
+        self.unpacked = self.unpacked.max(before.saturating_add(array.as_bytes().len() as u64));
+        Ok(array)
     }
 
     /// Reads one byte string, which archives of SciPy use to say what they hold.
@@ -132,8 +140,9 @@ impl Npz {
         let mut file = self.archive.by_name(&format!("{member}.npy")).map_err(damaged)?;
         let claim = file.size();
         let size = self.unpacked.saturating_add(claim);
-        if size > self.allowed {
-            return Err(NpzError::Bomb { member: member.to_owned(), size, allowed: self.allowed });
+        let allowed = FREE.saturating_add(self.size.saturating_mul(RATIO));
+        if size > allowed {
+            return Err(NpzError::Bomb { member: member.to_owned(), size, allowed });
         }
         self.limits.check(size)?;
         self.unpacked = size;

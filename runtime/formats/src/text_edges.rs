@@ -8,8 +8,8 @@ use crate::{Csr, CsrError, Indices};
 pub(crate) const MAX_NODES: u64 = i32::MAX as u64;
 /// Bytes of memory that one edge takes while it is read and sorted: both ends, order, column.
 pub(crate) const BYTES_PER_EDGE: u64 = 16;
-/// Bytes of memory that one row takes: its start, and the next free place in it while sorting.
-pub(crate) const BYTES_PER_ROW: u64 = 16;
+/// Bytes of memory that one row takes: its start.
+pub(crate) const BYTES_PER_ROW: u64 = 8;
 
 /// One edge a line, as it stands in the file.
 pub(crate) struct TextEdges {
