@@ -66,6 +66,33 @@ struct Needed {
     readers: BTreeSet<usize>,
 }
 
+/// What was touched so far, by resource.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fronts(BTreeMap<usize, Front>);
+
+impl Fronts {
+    /// The earlier tasks that one with these accesses must wait for; others follow from them.
+    pub(crate) fn needed(&self, touches: &[Touch]) -> BTreeSet<usize> {
+        let mut needed = Needed::default();
+        for touch in touches {
+            if let Some(front) = self.0.get(&touch.resource) {
+                front.needed(*touch, &mut needed);
+            }
+        }
+        needed.writers.append(&mut needed.readers);
+        needed.writers
+    }
+
+    /// Adds the accesses of a task that stands after all recorded ones.
+    pub(crate) fn record(&mut self, task: usize, touches: &[Touch]) {
+        // A whole write goes last: it covers the task's other accesses.
+        let (whole, others): (Vec<&Touch>, Vec<_>) = touches.iter().partition(|t| t.writes && t.part.is_none());
+        for touch in others.into_iter().chain(whole) {
+            self.0.entry(touch.resource).or_default().record(task, *touch);
+        }
+    }
+}
+
 impl Front {
     fn needed(&self, touch: Touch, needed: &mut Needed) {
         let mut take = |chain: &Chain| {
@@ -103,21 +130,18 @@ impl Front {
 
 /// The resources over which some pair of tasks is not ordered.
 fn unordered_resources(dag: &Dag, touches: &[Vec<Touch>]) -> BTreeSet<usize> {
-    let mut fronts: BTreeMap<usize, Front> = BTreeMap::new();
+    let mut fronts = Fronts::default();
     let mut unordered = BTreeSet::new();
     for &task in dag.order() {
         let mut open: BTreeMap<usize, Needed> = BTreeMap::new();
         for touch in touches[task].iter().filter(|touch| !unordered.contains(&touch.resource)) {
-            let front = fronts.entry(touch.resource).or_default();
-            front.needed(*touch, open.entry(touch.resource).or_default());
+            if let Some(front) = fronts.0.get(&touch.resource) {
+                front.needed(*touch, open.entry(touch.resource).or_default());
+            }
         }
         prove(dag, touches, task, &mut open);
         unordered.extend(open.into_keys());
-        // A whole write goes last: it covers the task's other accesses.
-        let (whole, others): (Vec<&Touch>, Vec<_>) = touches[task].iter().partition(|t| t.writes && t.part.is_none());
-        for touch in others.into_iter().chain(whole) {
-            fronts.entry(touch.resource).or_default().record(task, *touch);
-        }
+        fronts.record(task, &touches[task]);
     }
     unordered
 }

@@ -8,6 +8,9 @@
 pub mod dag;
 pub mod hazard;
 pub mod json;
+pub mod passes;
+#[cfg(test)]
+mod sample;
 mod template;
 mod template_json;
 pub mod verify;

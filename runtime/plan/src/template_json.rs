@@ -346,3 +346,6 @@ fn read_units(node: Node<'_>) -> Result<Units> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@
 
 use crate::dag::Dag;
 use crate::hazard::{Touch, first_hazard};
+use crate::passes::waits;
 use crate::template::*;
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap};
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,11 +93,20 @@ impl Template {
     /// # Errors
     /// The first broken one.
     pub fn verify(&self) -> Result<(), Violation> {
+        self.verify_form()?;
+        self.verify_hazards()
+    }
+
+    /// Checks every law but that of hazards.
+    ///
+    /// # Errors
+    /// The first broken one.
+    pub fn verify_form(&self) -> Result<(), Violation> {
+        self.verify_handles()?;
         verify_resources(self)?;
         let mut bodies = Bodies::default();
         for (id, body) in &self.bodies {
-            let check = Check { template: self, body, id: Some(id) };
-            let effects = check.run(&mut bodies)?;
+            let effects = Check { template: self, body, id: Some(id) }.run(&mut bodies)?;
             bodies.effects.push(effects);
         }
         Check { template: self, body: &self.root, id: None }.run(&mut bodies)?;
@@ -106,15 +116,31 @@ impl Template {
         }
     }
 
-    /// Checks the hazard law in a body whose dependencies are in order; names the first pair.
-    fn verify_hazards(&self, body: &Body) -> Result<(), Violation> {
-        let waits = body.tasks.values().map(|task| task.after.iter().map(|id| id.index()).collect());
-        let dag = Dag::new(waits.collect()).expect("tasks wait for earlier tasks only");
-        let Some(hazard) = first_hazard(&dag, &touches(body)) else { return Ok(()) };
-        let task = |index: usize| body.tasks[TaskId::new(index)].name.clone();
-        let names = hazard.resources.iter().map(|index| self.resources[ResourceId::new(*index)].binding());
-        let rule = Rule::Hazard { other: task(hazard.right), resources: names.collect() };
-        Err(violation(format!("`{}` task `{}`", body.name, task(hazard.left)), rule))
+    /// Checks that all handles are inside their lists: nothing else may be done with a template before.
+    ///
+    /// # Errors
+    /// [`Rule::Handle`].
+    pub fn verify_handles(&self) -> Result<(), Violation> {
+        for body in self.bodies.values().chain([&self.root]) {
+            handles(self, body).map_err(|rule| violation(format!("`{}`", body.name), rule))?;
+        }
+        Ok(())
+    }
+
+    /// Checks the hazard law in all bodies, once all other laws hold.
+    ///
+    /// # Errors
+    /// [`Rule::Hazard`], naming the first pair.
+    pub fn verify_hazards(&self) -> Result<(), Violation> {
+        for body in self.bodies.values().chain([&self.root]) {
+            let dag = Dag::new(waits(body)).expect("tasks wait for earlier tasks only");
+            let Some(hazard) = first_hazard(&dag, &touches(body)) else { continue };
+            let task = |index: usize| body.tasks[TaskId::new(index)].name.clone();
+            let names = hazard.resources.iter().map(|index| self.resources[ResourceId::new(*index)].binding());
+            let rule = Rule::Hazard { other: task(hazard.right), resources: names.collect() };
+            return Err(violation(format!("`{}` task `{}`", body.name, task(hazard.left)), rule));
+        }
+        Ok(())
     }
 }
 
@@ -135,6 +161,32 @@ pub(crate) fn touches(body: &Body) -> Vec<Vec<Touch>> {
 
 fn violation(place: String, rule: Rule) -> Violation {
     Violation { place, rule }
+}
+
+/// Handles of resources, bodies and tasks that a body mentions.
+fn handles(template: &Template, body: &Body) -> Result<(), Rule> {
+    let inside = |known: bool, name: String| if known { Ok(()) } else { Err(Rule::Handle(name)) };
+    let resource = |id: ResourceId| inside(template.resources.is_valid(id), id.to_string());
+    let nested = |id: BodyId| inside(template.bodies.is_valid(id), id.to_string());
+    body.externals.iter().copied().try_for_each(resource)?;
+    for task in body.tasks.values() {
+        task.after.iter().try_for_each(|id| inside(body.tasks.is_valid(*id), id.to_string()))?;
+        let args = task.args.iter().map(|arg| arg.resource);
+        args.chain(task.accesses.iter().map(|access| access.resource)).try_for_each(resource)?;
+        match &task.kind {
+            TaskKind::Loop { body, rotate, trip } => {
+                nested(*body)?;
+                rotate.iter().flat_map(|r| [r.read, r.write, r.a, r.b]).try_for_each(resource)?;
+                trip.resources().into_iter().try_for_each(resource)?;
+            }
+            TaskKind::Branch { condition, then_body, else_body } => {
+                resource(*condition)?;
+                [*then_body, *else_body].into_iter().try_for_each(nested)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn verify_resources(template: &Template) -> Result<(), Violation> {
@@ -189,7 +241,6 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn run(&self, bodies: &mut Bodies) -> Result<BTreeMap<ResourceId, Effect>, Violation> {
-        self.handles().map_err(|rule| self.at(None, rule))?;
         let mut names = BTreeSet::new();
         let mut released = BTreeSet::new();
         for (id, task) in &self.body.tasks {
@@ -202,9 +253,7 @@ impl Check<'_> {
             });
             checked.map_err(|rule| self.at(Some(task), rule))?;
         }
-        let effects = self.effects(bodies).map_err(|rule| self.at(None, rule))?;
-        self.template.verify_hazards(self.body)?;
-        Ok(effects)
+        self.effects(bodies).map_err(|rule| self.at(None, rule))
     }
 
     fn at(&self, task: Option<&Task>, rule: Rule) -> Violation {
@@ -214,36 +263,6 @@ impl Check<'_> {
 
     fn name(&self, id: ResourceId) -> String {
         self.template.resources[id].binding()
-    }
-
-    /// All handles are inside their lists; everything after this may index.
-    fn handles(&self) -> Result<(), Rule> {
-        let resource = |id: ResourceId| match self.template.resources.get(id) {
-            Some(_) => Ok(()),
-            None => Err(Rule::Handle(id.to_string())),
-        };
-        let body = |id: BodyId| match self.template.bodies.get(id) {
-            Some(_) => Ok(()),
-            None => Err(Rule::Handle(id.to_string())),
-        };
-        self.body.externals.iter().try_for_each(|id| resource(*id))?;
-        for task in self.body.tasks.values() {
-            let args = task.args.iter().map(|arg| arg.resource);
-            args.chain(task.accesses.iter().map(|access| access.resource)).try_for_each(resource)?;
-            match &task.kind {
-                TaskKind::Loop { body: id, rotate, trip } => {
-                    body(*id)?;
-                    rotate.iter().flat_map(|r| [r.read, r.write, r.a, r.b]).try_for_each(resource)?;
-                    trip.resources().into_iter().try_for_each(resource)?;
-                }
-                TaskKind::Branch { condition, then_body, else_body } => {
-                    resource(*condition)?;
-                    [*then_body, *else_body].into_iter().try_for_each(body)?;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 
     fn task(&self, id: TaskId, task: &Task, bodies: &mut Bodies) -> Result<(), Rule> {
@@ -460,3 +479,6 @@ fn contract(task: &Task, parameters: &'static [&'static str], modes: &[Mode]) ->
 fn positive(count: i64) -> Result<(), Rule> {
     if count >= 1 { Ok(()) } else { Err(Rule::Count(count)) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! Passes over a [`Template`]: one row each, run in this order by [`complete`].
+
+mod close_bodies;
+mod derive_dependencies;
+mod insert_joins;
+mod insert_releases;
+
+pub use close_bodies::close_bodies;
+pub use derive_dependencies::derive_dependencies;
+pub use insert_joins::insert_joins;
+pub use insert_releases::insert_releases;
+
+use crate::template::{Body, Template};
+use crate::verify::Violation;
+use cranelift_entity::EntityRef;
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// A rewrite of a template.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The rewrite.
+    pub run: fn(&mut Template),
+    /// Whether the hazard law holds after it; all other laws always do.
+    pub ordered: bool,
+}
+
+/// All passes, in the order in which a compiler's bare list of kernels needs them.
+pub const PASSES: [Pass; 4] = [
+    Pass { name: "close-bodies", run: close_bodies, ordered: false },
+    Pass { name: "derive-dependencies", run: derive_dependencies, ordered: true },
+    Pass { name: "insert-releases", run: insert_releases, ordered: true },
+    Pass { name: "insert-joins", run: insert_joins, ordered: true },
+];
+
+/// A pass left a template that breaks a law.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("after {pass}: {violation}")]
+pub struct PassError {
+    /// The pass; `the compiler` if the template was broken before the first.
+    pub pass: &'static str,
+    /// The law.
+    pub violation: Violation,
+}
+
+/// Runs all passes over tasks in program order, checking the laws after each.
+///
+/// # Errors
+/// The first broken law, and the pass that broke it.
+pub fn complete(template: &mut Template) -> Result<(), PassError> {
+    let blame = |pass| move |violation| PassError { pass, violation };
+    template.verify_handles().map_err(blame("the compiler"))?;
+    for pass in PASSES {
+        (pass.run)(template);
+        template.verify_form().map_err(blame(pass.name))?;
+        if pass.ordered {
+            template.verify_hazards().map_err(blame(pass.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// What each task of a body waits for, by index.
+pub(crate) fn waits(body: &Body) -> Vec<Vec<usize>> {
+    body.tasks.values().map(|task| task.after.iter().map(|id| id.index()).collect()).collect()
+}
+
+/// The tasks among `candidates` that no other candidate waits for, directly or not, ascending.
+/// Every task waits for earlier ones only.
+fn latest(candidates: BTreeSet<usize>, waits: &[Vec<usize>]) -> Vec<usize> {
+    let mut kept = Vec::new();
+    let mut heap: BinaryHeap<(usize, bool)> = candidates.iter().map(|task| (*task, false)).collect();
+    let mut open = candidates;
+    // Of the copies of one task, that which an other one waits for leaves the heap first.
+    while let Some((task, waited_for)) = heap.pop() {
+        while heap.peek().is_some_and(|(copy, _)| *copy == task) {
+            heap.pop();
+        }
+        if open.remove(&task) && !waited_for {
+            kept.push(task);
+        }
+        if open.is_empty() {
+            break;
+        }
+        heap.extend(waits[task].iter().map(|earlier| (*earlier, true)));
+    }
+    kept.reverse();
+    kept
+}
+
+/// `<kind>:<ordinal>` with the first ordinals that no task of the body has.
+fn fresh_names(body: &Body, kind: &str) -> impl Iterator<Item = String> + use<> {
+    let taken: BTreeSet<String> = body.tasks.values().map(|task| task.name.clone()).collect();
+    let kind = kind.to_owned();
+    (0..).map(move |ordinal: usize| format!("{kind}:{ordinal}")).filter(move |name| !taken.contains(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use crate::template::*;
+    use crate::verify::Rule;
+
+    fn names(template: &Template, body: &Body) -> Vec<String> {
+        let name = |id: &TaskId| body.tasks[*id].name.clone();
+        let line =
+            |task: &Task| format!("{} <- {}", task.name, task.after.iter().map(name).collect::<Vec<_>>().join(" "));
+        let released = |task: &Task| match task.kind {
+            TaskKind::Release => format!(" {}", template.resources[task.args[0].resource].name),
+            _ => String::new(),
+        };
+        body.tasks.values().map(|task| line(task) + &released(task)).collect()
+    }
+
+    #[test]
+    fn a_bare_list_of_tasks_becomes_a_plan() {
+        let mut template = sample::looped();
+        complete(&mut template).unwrap();
+        let expected = [
+            "build-units:0 <- ",
+            "init:0 <- ",
+            "loop:0 <- build-units:0 init:0",
+            "release:0 <- loop:0 r.b",
+            "release:1 <- loop:0 go",
+            "branch:0 <- loop:0",
+            "release:2 <- branch:0 r.a",
+            "join:0 <- release:0 release:1 release:2",
+        ];
+        assert_eq!(names(&template, &template.root), expected);
+        let round = ["f <- ", "s <- f", "release:0 <- s t", "g <- s", "join:0 <- release:0 g"];
+        assert_eq!(names(&template, &template.bodies[BodyId::from_u32(0)]), round);
+        let again = template.clone();
+        complete(&mut template).unwrap();
+        assert_eq!(template, again, "a complete plan stays as it is");
+    }
+
+    #[test]
+    fn a_resource_of_two_bodies_belongs_to_the_body_around_them() {
+        let mut template = sample::looped();
+        let shared = template.resources.push(sample::resource("u", Owner::Owned, tiga_abi::DType::F64, &["N"]));
+        for body in [1, 2].map(BodyId::from_u32) {
+            let task = sample::kernel("u", &[("u", shared, Mode::Write)]);
+            template.bodies[body].tasks.push(task);
+        }
+        complete(&mut template).unwrap();
+        assert!(template.bodies.values().skip(1).all(|body| body.externals.contains(&shared)));
+        assert!(!template.root.externals.contains(&shared));
+        let released = |task: &Task| task.kind == TaskKind::Release && task.args[0].resource == shared;
+        assert_eq!(template.root.tasks.values().filter(|task| released(task)).count(), 1);
+    }
+
+    #[test]
+    fn an_early_release_is_caught() {
+        let mut template = sample::looped();
+        complete(&mut template).unwrap();
+        let release = template.root.tasks.values_mut().find(|task| task.kind == TaskKind::Release).unwrap();
+        release.after.clear();
+        assert!(matches!(template.verify().unwrap_err().rule, Rule::Hazard { .. }));
+    }
+
+    #[test]
+    fn only_the_latest_are_kept() {
+        let waits = [vec![], vec![0], vec![0], vec![1, 2], vec![]];
+        assert_eq!(latest(BTreeSet::from([0, 1, 3, 4]), &waits), [3, 4]);
+        assert_eq!(latest(BTreeSet::from([1, 2]), &waits), [1, 2]);
+        assert_eq!(latest(BTreeSet::new(), &waits), [0; 0]);
+    }
+}
