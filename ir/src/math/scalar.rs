@@ -31,7 +31,7 @@ fn ill_typed(op: &str, operands: &[Scalar]) -> ! {
 
 macro_rules! float_binary {
     ($name:ident, $op:tt) => {
-        #[inline]
+        #[inline(always)]
         fn $name(&mut self, a: Scalar, b: Scalar) -> Scalar {
             match (a, b) {
                 (Scalar::F32(a), Scalar::F32(b)) => Scalar::F32(a $op b),
@@ -44,7 +44,7 @@ macro_rules! float_binary {
 
 macro_rules! float_unary {
     ($name:ident, $f:expr, $g:expr) => {
-        #[inline]
+        #[inline(always)]
         fn $name(&mut self, a: Scalar) -> Scalar {
             match a {
                 Scalar::F32(a) => Scalar::F32($f(a)),
@@ -57,7 +57,7 @@ macro_rules! float_unary {
 
 macro_rules! int_binary {
     ($name:ident, |$a:ident, $b:ident| $narrow:expr, $wide:expr) => {
-        #[inline]
+        #[inline(always)]
         fn $name(&mut self, a: Scalar, b: Scalar) -> Scalar {
             match (a, b) {
                 (Scalar::I32($a), Scalar::I32($b)) => Scalar::I32($narrow),
@@ -70,7 +70,7 @@ macro_rules! int_binary {
 
 macro_rules! convert {
     ($name:ident, $($from:ident($a:ident) => $to:ident($value:expr)),*) => {
-        #[inline]
+        #[inline(always)]
         fn $name(&mut self, a: Scalar) -> Scalar {
             match a {
                 $(Scalar::$from($a) => Scalar::$to($value),)*
@@ -80,7 +80,7 @@ macro_rules! convert {
     };
 }
 
-#[inline]
+#[inline(always)]
 fn float_compare<T: PartialOrd>(cmp: FloatCmp, a: T, b: T) -> bool {
     match cmp {
         FloatCmp::Eq => a == b,
@@ -96,19 +96,19 @@ fn float_compare<T: PartialOrd>(cmp: FloatCmp, a: T, b: T) -> bool {
 impl Arith for Evaluator {
     type V = Scalar;
 
-    #[inline]
+    #[inline(always)]
     fn f32(&mut self, value: f32) -> Scalar {
         Scalar::F32(value)
     }
-    #[inline]
+    #[inline(always)]
     fn f64(&mut self, value: f64) -> Scalar {
         Scalar::F64(value)
     }
-    #[inline]
+    #[inline(always)]
     fn i32(&mut self, value: i32) -> Scalar {
         Scalar::I32(value)
     }
-    #[inline]
+    #[inline(always)]
     fn i64(&mut self, value: i64) -> Scalar {
         Scalar::I64(value)
     }
@@ -121,7 +121,7 @@ impl Arith for Evaluator {
     float_unary!(fneg, |a: f32| -a, |a: f64| -a);
     float_unary!(fabs, f32::abs, f64::abs);
 
-    #[inline]
+    #[inline(always)]
     fn fcmp(&mut self, cmp: FloatCmp, a: Scalar, b: Scalar) -> Scalar {
         match (a, b) {
             (Scalar::F32(a), Scalar::F32(b)) => Scalar::Bool(float_compare(cmp, a, b)),
@@ -140,7 +140,7 @@ impl Arith for Evaluator {
     int_binary!(ilshr, |a, b| (a as u32).wrapping_shr(b as u32) as i32, (a as u64).wrapping_shr(b as u32) as i64);
     int_binary!(iashr, |a, b| a.wrapping_shr(b as u32), a.wrapping_shr(b as u32));
 
-    #[inline]
+    #[inline(always)]
     fn icmp(&mut self, cmp: IntCmp, a: Scalar, b: Scalar) -> Scalar {
         let (a, b) = match (a, b) {
             // Sign extension keeps both the signed and the unsigned order.
@@ -156,7 +156,7 @@ impl Arith for Evaluator {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn select(&mut self, condition: Scalar, a: Scalar, b: Scalar) -> Scalar {
         match condition {
             Scalar::Bool(true) => a,

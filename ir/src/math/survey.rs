@@ -63,7 +63,7 @@ fn pair(index: u32) -> [f32; 2] {
 }
 
 /// Spreads an index over 64 bits, a different value for each (the finaliser of SplitMix64).
-fn scramble(index: u64) -> u64 {
+pub(super) fn scramble(index: u64) -> u64 {
     let z = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
