@@ -39,6 +39,7 @@ pub(super) struct Exponential<'a, A: Arith> {
 
 /// Reduces `x + low` (|low| below an ulp of x) by k·ln 2 in two parts (Cody and Waite), then a polynomial.
 /// `x` must be bounded: see [`clamp`].
+#[inline(always)]
 pub(super) fn reduce<'a, A: Arith>(x: Float<'a, A>, low: Option<Float<'a, A>>) -> Exponential<'a, A> {
     let lane = x.lane;
     let ln2 = ln2_parts(lane);
@@ -54,6 +55,7 @@ pub(super) fn reduce<'a, A: Arith>(x: Float<'a, A>, low: Option<Float<'a, A>>) -
 }
 
 /// `x` where the result is neither 0 nor infinite, else the nearest bound beyond which it is. NaN stays.
+#[inline(always)]
 pub(super) fn clamp<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     let lane = x.lane;
     // e^x overflows above 88.73 and 709.79, rounds to zero below −103.98 and −745.14.
@@ -64,12 +66,14 @@ pub(super) fn clamp<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
 
 impl<'a, A: Arith> Exponential<'a, A> {
     /// 1 + head + rest as a pair.
+    #[inline(always)]
     pub fn significand(&self) -> Pair<'a, A> {
         let sum = ordered_sum(self.head.lane.float(1.0), self.head);
         ordered_sum(sum.high, sum.low + self.rest)
     }
 
     /// The value, rounded; infinite or denormal where it must be.
+    #[inline(always)]
     pub fn value(&self) -> Float<'a, A> {
         let sum = ordered_sum(self.head.lane.float(1.0), self.head);
         scale(sum.high + (sum.low + self.rest), self.exponent)
@@ -77,6 +81,7 @@ impl<'a, A: Arith> Exponential<'a, A> {
 }
 
 /// e^x.
+#[inline(always)]
 pub(super) fn exp<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     reduce(clamp(x), None).value()
 }

@@ -6,6 +6,7 @@ use super::exp::{clamp, reduce};
 use super::term::Float;
 
 /// e^x − 1 as a pair, for x in [−60, 0].
+#[inline(always)]
 fn exp_minus_one<'a, A: Arith>(x: Float<'a, A>) -> Pair<'a, A> {
     let lane = x.lane;
     let e = reduce(x, None);
@@ -17,6 +18,7 @@ fn exp_minus_one<'a, A: Arith>(x: Float<'a, A>) -> Pair<'a, A> {
 }
 
 /// tanh x = −t/(2 + t) with t = e^(−2|x|) − 1, signed like x.
+#[inline(always)]
 pub(super) fn tanh<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     let lane = x.lane;
     let twice = x.abs() * lane.float(-2.0);
@@ -30,6 +32,7 @@ pub(super) fn tanh<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
 }
 
 /// 1/(1 + e^−x), as n/(1 + e^−|x|) with n = 1 for x ≥ 0 and e^−|x| below, so that small results keep their bits.
+#[inline(always)]
 pub(super) fn sigmoid<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     let lane = x.lane;
     let (zero, one) = (lane.float(0.0), lane.float(1.0));

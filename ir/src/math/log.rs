@@ -26,12 +26,13 @@ pub(super) struct Split<'a, A: Arith> {
 }
 
 /// Takes exponent and significand apart through the bits; anything for zero, negative numbers, infinities and NaN.
+#[inline(always)]
 pub(super) fn split<'a, A: Arith>(x: Float<'a, A>) -> Split<'a, A> {
     let lane = x.lane;
     let width = lane.width;
     let denormal = x.less(lane.float(width.pick(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE)));
     // Denormals first move up by 2^64, exactly.
-    let normal = denormal.float(x * lane.float(18_446_744_073_709_551_616.0), x);
+    let normal = denormal.float(x * lane.power_of_two(64), x);
     let lift: Int<'a, A> = denormal.int(lane.int(64), lane.int(0));
     // Seen from √½, the exponent field counts [√½, √2) as one binade.
     let bits = normal.bits();
@@ -41,6 +42,7 @@ pub(super) fn split<'a, A: Arith>(x: Float<'a, A>) -> Split<'a, A> {
 }
 
 /// Gives a logarithm computed for positive finite `x` the values C99 Annex F wants elsewhere.
+#[inline(always)]
 pub(super) fn special<'a, A: Arith>(x: Float<'a, A>, finite: Float<'a, A>) -> Float<'a, A> {
     let lane = x.lane;
     let (zero, infinity) = (lane.float(0.0), lane.float(f64::INFINITY));
@@ -50,6 +52,7 @@ pub(super) fn special<'a, A: Arith>(x: Float<'a, A>, finite: Float<'a, A>) -> Fl
 }
 
 /// ln x.
+#[inline(always)]
 pub(super) fn log<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     let lane = x.lane;
     let ln2 = ln2_parts(lane);

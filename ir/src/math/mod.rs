@@ -95,7 +95,7 @@ impl MathFn {
 ///
 /// # Panics
 /// If there are not [`MathFn::arity`] arguments: verified IR has them.
-#[inline]
+#[inline(always)]
 pub fn define<A: Arith>(function: MathFn, width: Width, arith: &mut A, args: &[A::V]) -> A::V {
     assert_eq!(args.len(), function.arity(), "verified IR gives {} its arguments", function.name());
     let cell = RefCell::new(arith);
@@ -116,7 +116,7 @@ pub fn define<A: Arith>(function: MathFn, width: Width, arith: &mut A, args: &[A
 }
 
 /// The value of an f32 function.
-#[inline]
+#[inline(always)]
 pub fn eval_f32<const N: usize>(function: MathFn, args: [f32; N]) -> f32 {
     match define(function, Width::F32, &mut Evaluator, &args.map(Scalar::F32)) {
         Scalar::F32(result) => result,
@@ -125,7 +125,7 @@ pub fn eval_f32<const N: usize>(function: MathFn, args: [f32; N]) -> f32 {
 }
 
 /// The value of an f64 function.
-#[inline]
+#[inline(always)]
 pub fn eval_f64<const N: usize>(function: MathFn, args: [f64; N]) -> f64 {
     match define(function, Width::F64, &mut Evaluator, &args.map(Scalar::F64)) {
         Scalar::F64(result) => result,

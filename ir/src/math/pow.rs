@@ -19,6 +19,7 @@ const TAIL: [f64; 8] = [
 ];
 
 /// x^y.
+#[inline(always)]
 pub(super) fn pow<'a, A: Arith>(x: Float<'a, A>, y: Float<'a, A>) -> Float<'a, A> {
     let magnitude = match x.lane.width {
         Width::F32 => magnitude_f32(x.abs(), y),
@@ -29,10 +30,12 @@ pub(super) fn pow<'a, A: Arith>(x: Float<'a, A>, y: Float<'a, A>) -> Float<'a, A
 
 /// Computes in f64, whose 29 more bits cover the 8 that the exponential magnifies its argument's error by; pairs of
 /// f32 would take more operations than the lanes they save.
+#[inline(always)]
 fn magnitude_f32<'a, A: Arith>(x: Float<'a, A>, y: Float<'a, A>) -> Float<'a, A> {
     exp(y.widen() * log(x.widen())).narrow()
 }
 
+#[inline(always)]
 fn magnitude_f64<'a, A: Arith>(x: Float<'a, A>, y: Float<'a, A>) -> Float<'a, A> {
     let lane = x.lane;
     let log = log_pair(x);
@@ -45,6 +48,7 @@ fn magnitude_f64<'a, A: Arith>(x: Float<'a, A>, y: Float<'a, A>) -> Float<'a, A>
 }
 
 /// ln x to about 2^-65, for positive finite x.
+#[inline(always)]
 fn log_pair<'a, A: Arith>(x: Float<'a, A>) -> Pair<'a, A> {
     let lane = x.lane;
     let ln2 = ln2_parts(lane);
@@ -63,6 +67,7 @@ fn log_pair<'a, A: Arith>(x: Float<'a, A>) -> Pair<'a, A> {
 }
 
 /// The sign, and what C99 Annex F says where the magnitude alone does not follow from y · ln|x|.
+#[inline(always)]
 fn finish<'a, A: Arith>(x: Float<'a, A>, y: Float<'a, A>, magnitude: Float<'a, A>) -> Float<'a, A> {
     let lane = x.lane;
     let (zero, one, infinity) = (lane.float(0.0), lane.float(1.0), lane.float(f64::INFINITY));
@@ -90,8 +95,9 @@ fn finish<'a, A: Arith>(x: Float<'a, A>, y: Float<'a, A>, magnitude: Float<'a, A
 }
 
 /// Whether `x`, which is not negative, is an integer; infinity is one, NaN is not.
+#[inline(always)]
 fn is_integer<'a, A: Arith>(x: Float<'a, A>) -> Cond<'a, A> {
-    let limit = x.lane.float(2f64.powi(x.lane.width.fraction_bits() as i32));
+    let limit = x.lane.power_of_two(x.lane.width.fraction_bits());
     // From `limit` on there are no fractions; below, adding it rounds them away.
     x.less(limit).float((x + limit) - limit, x).equals(x)
 }

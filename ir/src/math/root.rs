@@ -4,16 +4,18 @@ use super::arith::Arith;
 use super::term::Float;
 
 /// √x: one instruction, correctly rounded.
+#[inline(always)]
 pub(super) fn sqrt<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     x.sqrt()
 }
 
 /// 1/√x as √(1/x): the root halves the relative error of the division, so at most one ulp remains; ±∞ for ±0.
+#[inline(always)]
 pub(super) fn rsqrt<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     let lane = x.lane;
     // Where 1/x would overflow or be denormal, x moves by an even power of two first.
     let (edge, shift) = lane.width.pick((100, 64), (1000, 128));
-    let power = |exponent: i32| lane.float(2f64.powi(exponent));
+    let power = |exponent| lane.power_of_two(exponent);
     let (small, large) = (x.less(power(-edge)), x.greater(power(edge)));
     let one = lane.float(1.0);
     let before = small.float(power(shift), large.float(power(-shift), one));

@@ -27,7 +27,8 @@ pub(super) struct Int<'a, A: Arith> {
 
 /// A condition.
 pub(super) struct Cond<'a, A: Arith> {
-    lane: Lane<'a, A>,
+    /// Where it was built.
+    pub lane: Lane<'a, A>,
     value: A::V,
 }
 
@@ -75,6 +76,12 @@ impl<'a, A: Arith> Lane<'a, A> {
             Width::F64 => self.build(|a| a.f64(value)),
         };
         Float { lane: self, value }
+    }
+
+    /// The constant 2^exponent, for exponents of normal numbers.
+    #[inline(always)]
+    pub fn power_of_two(self, exponent: i64) -> Float<'a, A> {
+        self.float(f64::from_bits(((exponent + 1023) << 52) as u64))
     }
 
     /// The integer constant; at F32 its low 32 bits.

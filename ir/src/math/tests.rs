@@ -113,12 +113,23 @@ fn bound_f32(function: MathFn) -> f64 {
     }
 }
 
+/// Surveys every function, each on its own thread.
 fn survey_all(step: u32) {
-    for function in MathFn::ALL {
-        let survey = survey(function, DType::F32, step).unwrap();
-        println!("{:8} {:.4} ulp at {:?} of {}", function.name(), survey.max_ulp, survey.worst_input, survey.samples);
-        assert!(survey.max_ulp <= bound_f32(function), "{}: {survey:?}", function.name());
-    }
+    std::thread::scope(|scope| {
+        for function in MathFn::ALL {
+            scope.spawn(move || {
+                let found = survey(function, DType::F32, step).unwrap();
+                println!(
+                    "{:8} {:.4} ulp at {:?} of {}",
+                    function.name(),
+                    found.max_ulp,
+                    found.worst_input,
+                    found.samples
+                );
+                assert!(found.max_ulp <= bound_f32(function), "{}: {found:?}", function.name());
+            });
+        }
+    });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::approx::{Pair, ordered_sum, pair_product, polynomial, round, to_float};
 use super::arith::{Arith, Width};
-use super::term::{Float, Int, Lane};
+use super::term::{Cond, Float, Int, Lane};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4};
 
 /// (sin r − r)/r³ in r² on |r| ≤ π/4; error relative to sin r below 2^-32.
@@ -79,6 +79,7 @@ struct Reduced<'a, A: Arith> {
 }
 
 /// sin x.
+#[inline(always)]
 pub(super) fn sin<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     let reduced = reduce(x.abs());
     let magnitude = sine_of(&reduced.angle, reduced.quadrant);
@@ -87,11 +88,13 @@ pub(super) fn sin<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
 }
 
 /// cos x = sin(|x| + π/2).
+#[inline(always)]
 pub(super) fn cos<'a, A: Arith>(x: Float<'a, A>) -> Float<'a, A> {
     let reduced = reduce(x.abs());
     sine_of(&reduced.angle, reduced.quadrant + x.lane.int(1))
 }
 
+#[inline(always)]
 fn reduce<'a, A: Arith>(x: Float<'a, A>) -> Reduced<'a, A> {
     match x.lane.width {
         Width::F32 => reduce_f32(x),
@@ -100,6 +103,7 @@ fn reduce<'a, A: Arith>(x: Float<'a, A>) -> Reduced<'a, A> {
 }
 
 /// sin(angle + quadrant · π/2).
+#[inline(always)]
 fn sine_of<'a, A: Arith>(angle: &Pair<'a, A>, quadrant: Int<'a, A>) -> Float<'a, A> {
     let (r, low) = (angle.high, angle.low);
     let lane = r.lane;
@@ -118,18 +122,22 @@ fn sine_of<'a, A: Arith>(angle: &Pair<'a, A>, quadrant: Int<'a, A>) -> Float<'a,
 
 /// Reduces in f64, where x times a chunk of 2/π is exact: f32 would need five times as many products for the 60 bits
 /// after the point that an argument next to a multiple of π/2 takes.
+#[inline(always)]
 fn reduce_f32<'a, A: Arith>(x: Float<'a, A>) -> Reduced<'a, A> {
     let x = x.widen();
     let lane = x.lane;
     // From 2^(53+28i) on, x times chunk i is a multiple of 4 and chunk i is skipped. Then the first product is
     // below 2^53, and a multiple of 2^-26 where a chunk was skipped.
-    let skips = [53, 81, 109].map(|power| x.less(lane.float(2f64.powi(power))));
-    let banded = |constants: [f64; 4]| {
-        let [first, second, third, last] = constants.map(|c| lane.float(c));
-        x * skips[0].float(first, skips[1].float(second, skips[2].float(third, last)))
+    let bands = Bands {
+        first: x.less(lane.power_of_two(53)),
+        second: x.less(lane.power_of_two(81)),
+        third: x.less(lane.power_of_two(109)),
     };
-    let part = |i: usize| banded([CHUNKS[i], CHUNKS[i + 1], CHUNKS[i + 2], CHUNKS[i + 3]]);
-    let [p0, p1, p2, p3] = [part(0), part(1), part(2), banded(REMAINDERS)];
+    let [c0, c1, c2, c3, c4, c5] = CHUNKS;
+    let p0 = x * bands.pick([c0, c1, c2, c3]);
+    let p1 = x * bands.pick([c1, c2, c3, c4]);
+    let p2 = x * bands.pick([c2, c3, c4, c5]);
+    let p3 = x * bands.pick(REMAINDERS);
     let (turns, _) = round(p0 * lane.float(0.25));
     let p0 = p0 - turns * lane.float(4.0);
     let (nearest, quadrant) = round(p0 + p1);
@@ -141,9 +149,28 @@ fn reduce_f32<'a, A: Arith>(x: Float<'a, A>) -> Reduced<'a, A> {
     Reduced { angle: Pair { high, low }, quadrant: quadrant.truncate() }
 }
 
+/// Below how many chunks' worth of skipping an argument is.
+struct Bands<'a, A: Arith> {
+    first: Cond<'a, A>,
+    second: Cond<'a, A>,
+    third: Cond<'a, A>,
+}
+
+impl<'a, A: Arith> Bands<'a, A> {
+    /// The constant of the argument's band.
+    #[inline(always)]
+    fn pick(&self, constants: [f64; 4]) -> Float<'a, A> {
+        let lane = self.first.lane;
+        let later = self.third.float(lane.float(constants[2]), lane.float(constants[3]));
+        let later = self.second.float(lane.float(constants[1]), later);
+        self.first.float(lane.float(constants[0]), later)
+    }
+}
+
 /// Payne and Hanek's reduction with integers: 192 bits of 2/π from where their product with x stops being a multiple
 /// of 4, times the 53 bits of x, of which 2 bits of quadrant and 126 of fraction remain. No f64 is nearer than 2^-62
 /// to a multiple of π/2, so that 64 good bits are left.
+#[inline(always)]
 fn reduce_f64<'a, A: Arith>(x: Float<'a, A>) -> Reduced<'a, A> {
     let lane = x.lane;
     let bits = x.bits();
@@ -167,6 +194,7 @@ fn reduce_f64<'a, A: Arith>(x: Float<'a, A>) -> Reduced<'a, A> {
 }
 
 /// The 192 bits of the stream `TWO_OVER_PI` from bit `start` on (below 1024), as three words, highest first.
+#[inline(always)]
 fn window<'a, A: Arith>(lane: Lane<'a, A>, start: Int<'a, A>) -> [Int<'a, A>; 3] {
     let mut words: Vec<Int<'a, A>> = TWO_OVER_PI.iter().map(|&word| lane.int(word as i64)).collect();
     // Halve the choice bit by bit: 8 words or none, 4 or none, …
@@ -182,6 +210,7 @@ fn window<'a, A: Arith>(lane: Lane<'a, A>, start: Int<'a, A>) -> [Int<'a, A>; 3]
 }
 
 /// Bits 64 to 191 of `m` (below 2^53) times a 192-bit number; the carry from below bit 64 is kept.
+#[inline(always)]
 fn product<'a, A: Arith>(m: Int<'a, A>, [top, middle, bottom]: [Int<'a, A>; 3]) -> [Int<'a, A>; 2] {
     let lane = m.lane;
     let low = m * middle;
@@ -191,6 +220,7 @@ fn product<'a, A: Arith>(m: Int<'a, A>, [top, middle, bottom]: [Int<'a, A>; 3]) 
 }
 
 /// The high word of `m · word`, for `m` below 2^53.
+#[inline(always)]
 fn high_product<'a, A: Arith>(m: Int<'a, A>, word: Int<'a, A>) -> Int<'a, A> {
     let lane = m.lane;
     let (mask, half) = (lane.int(0xffff_ffff), lane.int(32));
@@ -202,10 +232,11 @@ fn high_product<'a, A: Arith>(m: Int<'a, A>, word: Int<'a, A>) -> Int<'a, A> {
 }
 
 /// A signed 128-bit integer (|top| at most 2^61) over 2^126 as a pair.
+#[inline(always)]
 fn to_pair<'a, A: Arith>(top: Int<'a, A>, middle: Int<'a, A>) -> Pair<'a, A> {
     let lane = top.lane;
     let mask = lane.int(0xffff_ffff);
-    let part = |word: Int<'a, A>, exponent: i32| to_float(lane, word) * lane.float(2f64.powi(exponent));
+    let part = |word: Int<'a, A>, exponent| to_float(lane, word) * lane.power_of_two(exponent);
     let [a, b] = [part(top.signed_shr(32), -30), part(top & mask, -62)];
     let [c, d] = [part(middle >> lane.int(32), -94), part(middle & mask, -126)];
     // Each sum so far is zero or at least as large as what is still to come.
@@ -215,6 +246,7 @@ fn to_pair<'a, A: Arith>(top: Int<'a, A>, middle: Int<'a, A>) -> Pair<'a, A> {
 }
 
 /// Quarter turns to radians.
+#[inline(always)]
 fn scaled<'a, A: Arith>(fraction: Pair<'a, A>, lane: Lane<'a, A>) -> Pair<'a, A> {
     pair_product(fraction, Pair { high: lane.float(FRAC_PI_2), low: lane.float(FRAC_PI_2_LOW) })
 }
