@@ -6,12 +6,12 @@
 
 mod approx;
 mod arith;
+mod evaluator;
 mod exp;
 mod hyperbolic;
 mod log;
 mod pow;
 mod root;
-mod scalar;
 mod survey;
 mod term;
 #[cfg(test)]
@@ -19,9 +19,10 @@ mod tests;
 mod trig;
 
 pub use arith::{Arith, FloatCmp, IntCmp, Width};
-pub use scalar::{Evaluator, Scalar};
+pub use evaluator::Evaluator;
 pub use survey::{Survey, SurveyError, survey};
 
+use crate::Scalar;
 use std::cell::RefCell;
 use term::Lane;
 

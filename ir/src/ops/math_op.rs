@@ -2,7 +2,7 @@
 
 use super::elementwise::infer;
 use super::{Elementwise, SPLAT};
-use crate::math::{Arith, Evaluator, FloatCmp, IntCmp, MathFn, Scalar as MathScalar, Width, define};
+use crate::math::{Arith, Evaluator, FloatCmp, IntCmp, MathFn, Width, define};
 use crate::{Attr, Attrs, Builder, Key, Level, Levels, Op, OpDef, OpView, Scalar, Type, TypeError, Value};
 use tiga_abi::DType;
 
@@ -34,8 +34,7 @@ impl Elementwise for Function {
         let Some(width) = args.first().and_then(|a| Width::of(a.dtype())) else {
             return Scalar::F64(f64::NAN);
         };
-        let args: Vec<MathScalar> = args.iter().map(|a| to_math(*a)).collect();
-        from_math(define(self.0, width, &mut Evaluator, &args))
+        define(self.0, width, &mut Evaluator, args)
     }
     fn expand(&self, builder: &mut Builder<'_>, args: &[Value]) -> Option<Result<Value, TypeError>> {
         let ty = builder.body.ty(*args.first()?).clone();
@@ -61,26 +60,6 @@ pub const MATH: [Op; 8] = [
     Op(&Function(MathFn::Rsqrt)),
     Op(&Function(MathFn::Sigmoid)),
 ];
-
-fn to_math(scalar: Scalar) -> MathScalar {
-    match scalar {
-        Scalar::Bool(v) => MathScalar::Bool(v),
-        Scalar::I32(v) => MathScalar::I32(v),
-        Scalar::I64(v) => MathScalar::I64(v),
-        Scalar::F32(v) => MathScalar::F32(v),
-        Scalar::F64(v) => MathScalar::F64(v),
-    }
-}
-
-fn from_math(scalar: MathScalar) -> Scalar {
-    match scalar {
-        MathScalar::Bool(v) => Scalar::Bool(v),
-        MathScalar::I32(v) => Scalar::I32(v),
-        MathScalar::I64(v) => Scalar::I64(v),
-        MathScalar::F32(v) => Scalar::F32(v),
-        MathScalar::F64(v) => Scalar::F64(v),
-    }
-}
 
 /// Emits a definition as kernel instructions, on scalars or on vectors of `lanes`.
 struct Emitter<'a, 'b> {

@@ -1,21 +1,7 @@
-//! The evaluator: [`Arith`] on constants. Interpreters and constant folding call math functions through it.
+//! The evaluator: [`Arith`] on [`Scalar`] constants. Interpreters and constant folding call math functions through it.
 
 use super::arith::{Arith, FloatCmp, IntCmp};
-
-/// A constant of one of the types math functions work on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scalar {
-    /// IEEE binary32.
-    F32(f32),
-    /// IEEE binary64.
-    F64(f64),
-    /// 32-bit integer.
-    I32(i32),
-    /// 64-bit integer.
-    I64(i64),
-    /// Result of a comparison.
-    Bool(bool),
-}
+use crate::Scalar;
 
 /// Evaluates each operation as it is asked for. Rust's `+ - * /` and `sqrt` are the IEEE operations.
 #[derive(Debug, Default, Clone, Copy)]
