@@ -11,7 +11,7 @@ const BREAKING: &str = "testsuite/verify/";
 const MARK: &str = "expected-rule:";
 
 /// Each variant of each `enum Rule` is named by an `expected-rule: NAME` line of a breaking file or, where what it
-/// judges has no text of its own, by `Rule::NAME` in a file in `tests/` of its crate. Each mark names a variant.
+/// judges has no text of its own, by `Rule::NAME` in a test file of its crate. Each mark names a variant.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut laws = BTreeSet::new();
@@ -23,9 +23,9 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 rules.visit_file(&file);
                 for (name, line) in rules.found {
                     if !broken.contains(&name) && !tested(tree, path, &name) {
-                        let tests = tests_folder(path);
                         let message = format!(
-                            "nothing breaks `Rule::{name}`: neither `{MARK} {name}` in {BREAKING} nor a test in {tests}"
+                            "nothing breaks `Rule::{name}`: neither `{MARK} {name}` in {BREAKING} nor a test file of {}",
+                            crate_folder(path)
                         );
                         findings.push(Finding::new(path, line, message));
                     }
@@ -41,20 +41,21 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The folder of integration tests of the crate that `path` belongs to.
-fn tests_folder(path: &str) -> String {
-    format!("{}tests/", path.split("src/").next().unwrap_or_default())
+/// The folder of the crate that `path` belongs to, with its `/`.
+fn crate_folder(path: &str) -> &str {
+    path.split("src/").next().unwrap_or_default()
 }
 
-/// Whether an integration test of the crate names the law.
+/// Whether a test file of the crate (`tests.rs`, or one in a folder `tests`) names the law.
 fn tested(tree: &Tree, path: &str, name: &str) -> bool {
-    let folder = tests_folder(path);
+    let folder = crate_folder(path);
     let path_of_law = format!("Rule::{name}");
     let names = |text: &str| {
         let mut rest = text.split(&path_of_law).skip(1);
         rest.any(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
     };
-    tree.rust().filter(|(path, _)| path.starts_with(&folder)).any(|(_, text)| names(text))
+    let is_test = |path: &str| path.ends_with("/tests.rs") || path.contains("/tests/");
+    tree.rust().filter(|(path, _)| path.starts_with(folder) && is_test(path)).any(|(_, text)| names(text))
 }
 
 /// Path, line and law of every mark.
