@@ -1,1 +1,3 @@
-//! To be filled.
+//! The Tiga compiler: semantic analysis, lowerings, passes, packing, driver.
+
+pub mod lower;

@@ -1,0 +1,239 @@
+//! Domain → host and loops: every field operation becomes a launch of a loops function on memory.
+//!
+//! Consecutive element-by-element operations over one set share a function; constants are repeated
+//! where they are used. What is left of the program is a host function of launches, loops and branches.
+
+mod apply;
+mod control;
+mod rows;
+
+use super::{LowerError, ReductionLaw};
+use indexmap::{IndexMap, IndexSet};
+use tiga_abi::Symbol;
+use tiga_ir::{
+    Attr, Attrs, Block, Body, Builder, Func, Inst, InstData, Key, Level, Module, OpView, TensorType, Type, Value, ops,
+};
+use tiga_source::Loc;
+
+/// Lowers every domain function of a module.
+///
+/// # Errors
+/// A construct that the loops level cannot express yet.
+pub fn lower(module: &Module, law: &ReductionLaw) -> Result<Module, LowerError> {
+    let mut out = Module { reducers: module.reducers.clone(), ..Module::new() };
+    for func in module.funcs.values().filter(|f| f.level == Level::Domain) {
+        out = Lowering::new(module, func, law, out).run()?;
+    }
+    Ok(out)
+}
+
+/// The lowering of one function.
+struct Lowering<'a> {
+    source: &'a Module,
+    func: &'a Func,
+    law: &'a ReductionLaw,
+    out: Module,
+    host: Func,
+    /// Where host instructions go.
+    block: Block,
+    /// Host values of domain values: relations and buffers.
+    values: IndexMap<Value, Value>,
+    /// Instructions that use each domain value.
+    uses: IndexMap<Value, Vec<Inst>>,
+    /// Element-by-element operations not launched yet.
+    group: Vec<Inst>,
+    launches: usize,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(source: &'a Module, func: &'a Func, law: &'a ReductionLaw, out: Module) -> Self {
+        let mut host = Func::new(func.name.clone(), Level::Host);
+        host.symbols = func.symbols.clone();
+        host.loc = func.loc.clone();
+        let block = host.body.entry(host.region);
+        let mut uses: IndexMap<Value, Vec<Inst>> = IndexMap::new();
+        for inst in func.body.walk(func.region) {
+            for operand in &func.body.inst(inst).operands {
+                uses.entry(*operand).or_default().push(inst);
+            }
+        }
+        Self { source, func, law, out, host, block, values: IndexMap::new(), uses, group: Vec::new(), launches: 0 }
+    }
+
+    fn run(mut self) -> Result<Module, LowerError> {
+        for param in self.func.params() {
+            let data = self.func.body.value(*param);
+            let value = self.host.body.add_param(self.block, in_memory(&data.ty), data.name.clone());
+            self.values.insert(*param, value);
+        }
+        self.host.results = self.func.results.iter().map(|(name, ty)| (name.clone(), in_memory(ty))).collect();
+        self.block(self.func.body.entry(self.func.region))?;
+        self.out.add(self.host);
+        Ok(self.out)
+    }
+
+    fn body(&self) -> &'a Body {
+        &self.func.body
+    }
+
+    /// Lowers all instructions of a block into the current host block.
+    fn block(&mut self, block: Block) -> Result<(), LowerError> {
+        for inst in &self.body().block(block).insts {
+            self.inst(*inst)?;
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, inst: Inst) -> Result<(), LowerError> {
+        let data = self.body().inst(inst);
+        if is_constant(data) {
+            return Ok(());
+        }
+        if joins_groups(data) {
+            if self.group.last().is_some_and(|last| self.space(*last) != self.space(inst)) {
+                self.flush()?;
+            }
+            self.group.push(inst);
+            return Ok(());
+        }
+        self.flush()?;
+        match data.op {
+            op if op == ops::APPLY => self.apply(inst),
+            op if op == ops::REDUCE_SET => self.reduce_set(inst),
+            op if op == ops::TRANSPOSE => {
+                let operands = [self.host_value(data.operands[0])?];
+                let value = self.push(ops::TRANSPOSE, &operands, Attrs::new(), &data.loc)?[0];
+                self.values.insert(data.results[0], value);
+                Ok(())
+            }
+            op if op == ops::WHILE => self.while_loop(inst),
+            op if op == ops::REPEAT => self.repeat(inst),
+            op if op == ops::IF => self.branch(inst),
+            op if op == ops::RETURN || op == ops::YIELD => {
+                let operands = self.host_values(&data.operands)?;
+                self.push(data.op, &operands, Attrs::new(), &data.loc).map(|_| ())
+            }
+            op if [ops::REDUCE_AXIS, ops::MATMUL, ops::CONCAT, ops::OUTER].contains(&op) => self.rows(&[inst]),
+            op => Err(LowerError::Unsupported { what: op.name(), loc: data.loc.clone() }),
+        }
+    }
+
+    /// The set an instruction's result is a field over, if any.
+    fn space(&self, inst: Inst) -> Option<&'a Symbol> {
+        self.body().ty(self.body().result(inst)).as_tensor().and_then(|t| t.set.as_ref())
+    }
+
+    /// Launches the waiting group.
+    fn flush(&mut self) -> Result<(), LowerError> {
+        let group = std::mem::take(&mut self.group);
+        if group.is_empty() { Ok(()) } else { self.rows(&group) }
+    }
+
+    /// Whether a value is used by an instruction outside `group`.
+    fn escapes(&self, value: Value, group: &[Inst]) -> bool {
+        self.uses.get(&value).is_some_and(|users| users.iter().any(|u| !group.contains(u)))
+    }
+
+    /// Appends a host instruction.
+    fn push(&mut self, op: tiga_ir::Op, operands: &[Value], attrs: Attrs, loc: &Loc) -> Result<Vec<Value>, LowerError> {
+        let mut builder = Builder::new(&self.out, &mut self.host.body, self.block);
+        builder.loc = loc.clone();
+        Ok(builder.op(op, operands, attrs)?)
+    }
+
+    /// Fresh host memory for a value of a type.
+    fn alloc(&mut self, ty: &TensorType, loc: &Loc) -> Result<Value, LowerError> {
+        Ok(self.push(ops::ALLOC, &[], Attrs::new().with(Key::Dims, Attr::Dims(ty.clone())), loc)?[0])
+    }
+
+    /// The host value of a domain value; a constant is stored first.
+    fn host_value(&mut self, value: Value) -> Result<Value, LowerError> {
+        if let Some(host) = self.values.get(&value) {
+            return Ok(*host);
+        }
+        // Constants are not remembered: the memory made here may not dominate the next use.
+        let inst = self.body().def(value).expect("a value without a host value is a constant");
+        self.rows(&[inst])?;
+        Ok(self.values.swap_remove(&value).expect("the launch defined it"))
+    }
+
+    fn host_values(&mut self, values: &[Value]) -> Result<Vec<Value>, LowerError> {
+        values.iter().map(|v| self.host_value(*v)).collect()
+    }
+
+    /// Adds a loops function and launches it.
+    fn launch(&mut self, func: Func, args: &[Value], loc: &Loc) -> Result<(), LowerError> {
+        let attrs = Attrs::new().with(Key::Callee, Attr::Name(func.name.clone()));
+        self.out.add(func);
+        self.push(ops::LAUNCH, args, attrs, loc).map(|_| ())
+    }
+
+    /// A loops function named after the program, without code.
+    fn loops_func(&mut self, loc: &Loc) -> Func {
+        let mut func = Func::new(format!("{}.{}", self.func.name, self.launches), Level::Loops);
+        self.launches += 1;
+        func.symbols = self.func.symbols.clone();
+        func.loc = loc.clone();
+        func
+    }
+
+    /// A view of a domain instruction.
+    fn view(&self, inst: Inst) -> OpView<'a> {
+        OpView { module: self.source, body: self.body(), inst }
+    }
+}
+
+/// What a domain value is on the host level.
+fn in_memory(ty: &Type) -> Type {
+    match ty {
+        Type::Tensor(t) => Type::Buffer(t.clone()),
+        other => other.clone(),
+    }
+}
+
+/// Constants and extents are repeated where they are used.
+fn is_constant(data: &InstData) -> bool {
+    data.op == ops::CONST || data.op == ops::LEN
+}
+
+/// Whether an operation works on each entity for itself at no more than its own cost.
+fn joins_groups(data: &InstData) -> bool {
+    data.op.elementwise().is_some() || data.op == ops::FILL || data.op == ops::DEGREE
+}
+
+/// Parameters of a loops function under construction: each domain value once, inputs in order of first use.
+#[derive(Default)]
+struct Params {
+    inputs: IndexSet<Value>,
+}
+
+impl Params {
+    /// Declares the inputs, then one output for each result; returns the functions' values.
+    fn declare(
+        &self,
+        source: &Body,
+        func: &mut Func,
+        outputs: &[Value],
+    ) -> (IndexMap<Value, Value>, Vec<Value>) {
+        let entry = func.body.entry(func.region);
+        let mut taken = IndexSet::new();
+        let mut add = |value: Value, stem: &str| {
+            let data = source.value(value);
+            let name = unique(data.name.as_deref().unwrap_or(stem), &mut taken);
+            func.body.add_param(entry, in_memory(&data.ty), Some(name.into()))
+        };
+        let inputs = self.inputs.iter().map(|v| (*v, add(*v, "a"))).collect();
+        let outputs = outputs.iter().map(|v| add(*v, "out")).collect();
+        (inputs, outputs)
+    }
+}
+
+fn unique(stem: &str, taken: &mut IndexSet<String>) -> String {
+    let mut name = stem.to_owned();
+    let mut count = 0;
+    while !taken.insert(name.clone()) {
+        count += 1;
+        name = format!("{stem}{count}");
+    }
+    name
+}

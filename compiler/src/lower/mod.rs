@@ -1,0 +1,8 @@
+//! Lowerings between levels: domain → host and loops → kernel → plan.
+
+pub mod domain;
+mod error;
+mod law;
+
+pub use error::LowerError;
+pub use law::ReductionLaw;
