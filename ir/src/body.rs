@@ -173,6 +173,15 @@ impl Body {
         self.values[value].ty = ty;
     }
 
+    /// Drops the parameters of a block that `keep` refuses; nothing may use them.
+    pub fn retain_params(&mut self, block: Block, keep: impl Fn(Value) -> bool) {
+        let kept: Vec<Value> = self.blocks[block].params.iter().copied().filter(|v| keep(*v)).collect();
+        for (i, value) in kept.iter().enumerate() {
+            self.values[*value].def = ValueDef::Param(block, i as u32);
+        }
+        self.blocks[block].params = kept;
+    }
+
     /// All instructions under a region in printing order, nested ones after the one that holds them.
     pub fn walk(&self, region: Region) -> Vec<Inst> {
         let mut out = Vec::new();

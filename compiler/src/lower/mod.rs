@@ -2,6 +2,7 @@
 
 pub mod domain;
 mod error;
+pub mod kernel;
 mod law;
 
 pub use error::LowerError;

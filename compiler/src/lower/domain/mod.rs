@@ -209,12 +209,7 @@ struct Params {
 
 impl Params {
     /// Declares the inputs, then one output for each result; returns the functions' values.
-    fn declare(
-        &self,
-        source: &Body,
-        func: &mut Func,
-        outputs: &[Value],
-    ) -> (IndexMap<Value, Value>, Vec<Value>) {
+    fn declare(&self, source: &Body, func: &mut Func, outputs: &[Value]) -> (IndexMap<Value, Value>, Vec<Value>) {
         let entry = func.body.entry(func.region);
         let mut taken = IndexSet::new();
         let mut add = |value: Value, stem: &str| {

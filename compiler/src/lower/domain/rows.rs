@@ -66,8 +66,7 @@ impl Lowering<'_> {
             }
             for (output, memory) in outputs.iter().zip(outs) {
                 let set = self.body().ty(*output).as_tensor().is_some_and(|t| t.set.is_some());
-                let operands: Vec<Value> =
-                    [local[output], *memory].into_iter().chain(row.filter(|_| set)).collect();
+                let operands: Vec<Value> = [local[output], *memory].into_iter().chain(row.filter(|_| set)).collect();
                 b.op(ops::STORE, &operands, Attrs::new())?;
             }
             Ok::<_, LowerError>(b.op(ops::YIELD, &[], Attrs::new())?)
@@ -103,7 +102,8 @@ impl Lowering<'_> {
         }
         let view = self.view(inst);
         let nested = data.op.nest(view, &mut Nest { builder, row }, &operands);
-        let values = nested.ok_or_else(|| LowerError::Unsupported { what: data.op.name(), loc: data.loc.clone() })??;
+        let values =
+            nested.ok_or_else(|| LowerError::Unsupported { what: data.op.name(), loc: data.loc.clone() })??;
         Ok(values[0])
     }
 

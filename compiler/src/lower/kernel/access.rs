@@ -1,0 +1,121 @@
+//! Addresses: loads, stores and the arrays of relations.
+
+use super::emit::{Emit, Frame, Index};
+use super::{LowerError, int};
+use tiga_abi::Poly;
+use tiga_ir::{Attrs, Inst, Key, TypeError, Value, ops};
+
+impl<'a> Emit<'a> {
+    /// The kernel's address of a parameter of the loops function.
+    pub(super) fn address(&self, frame: &Frame<'a>, memory: Value) -> Value {
+        let name = frame.body.value(memory).name.as_deref().expect("parameters have names");
+        self.param(name)
+    }
+
+    /// An array of a relation.
+    pub(super) fn part(&self, frame: &Frame<'a>, relation: Value, part: &str) -> Value {
+        let name = frame.body.value(relation).name.as_deref().expect("parameters have names");
+        self.param(&format!("{name}.{part}"))
+    }
+
+    /// One element of an array of a relation.
+    pub(super) fn part_at(
+        &mut self,
+        frame: &Frame<'a>,
+        relation: Value,
+        part: &str,
+        index: Value,
+    ) -> Result<Value, TypeError> {
+        let array = self.part(frame, relation, part);
+        self.op(ops::PTR_LOAD, &[array, index])
+    }
+
+    /// First position of a row, and the one after its last.
+    pub(super) fn row_bounds(
+        &mut self,
+        frame: &Frame<'a>,
+        relation: Value,
+        row: Value,
+    ) -> Result<(Value, Value), TypeError> {
+        let one = self.i64(1);
+        let next = self.op(ops::ADD, &[row, one])?;
+        Ok((self.part_at(frame, relation, "row_ptr", row)?, self.part_at(frame, relation, "row_ptr", next)?))
+    }
+
+    pub(super) fn load(&mut self, frame: &mut Frame<'a>, inst: Inst, at: &[Index]) -> Result<Value, LowerError> {
+        let data = frame.body.inst(inst);
+        let memory = data.operands[0];
+        let mut indices = Vec::new();
+        for operand in &data.operands[1..] {
+            indices.push(Index::At(self.value(frame, *operand, &[])?));
+        }
+        indices.extend_from_slice(at);
+        self.load_at(frame, memory, &indices)
+    }
+
+    /// Loads from memory at full indices.
+    pub(super) fn load_at(&mut self, frame: &Frame<'a>, memory: Value, at: &[Index]) -> Result<Value, LowerError> {
+        let address = self.address(frame, memory);
+        let extents = frame.body.ty(memory).as_buffer().expect("verified: loads are from memory").extents();
+        let lanes = at.iter().position(|i| matches!(i, Index::Lanes(..)));
+        let offset = self.offset(&extents, at)?;
+        match lanes.map(|axis| (axis, at[axis])) {
+            Some((axis, Index::Lanes(_, mask))) => {
+                let stride = self.stride(&extents[axis + 1..]);
+                if stride.as_constant() == Some(1) {
+                    let operands: Vec<Value> = [address, offset].into_iter().chain(mask).collect();
+                    return Ok(self.emit(ops::PTR_LOAD, &operands, int(Key::Lanes, self.lanes.into()))?);
+                }
+                let stride = self.extent(&stride)?;
+                let lanes = self.emit(ops::LANES, &[], int(Key::Lanes, self.lanes.into()))?;
+                let steps = self.elementwise(ops::MUL, &[lanes, stride], &Attrs::new())?;
+                let positions = self.elementwise(ops::ADD, &[steps, offset], &Attrs::new())?;
+                let operands: Vec<Value> = [address, positions].into_iter().chain(mask).collect();
+                Ok(self.emit(ops::GATHER, &operands, Attrs::new())?)
+            }
+            _ => Ok(self.op(ops::PTR_LOAD, &[address, offset])?),
+        }
+    }
+
+    /// Stores a value at full indices; lanes may only be the last axis.
+    pub(super) fn store_at(
+        &mut self,
+        frame: &Frame<'a>,
+        memory: Value,
+        at: &[Index],
+        value: Value,
+    ) -> Result<(), LowerError> {
+        let address = self.address(frame, memory);
+        let extents = frame.body.ty(memory).as_buffer().expect("verified: stores are to memory").extents();
+        let offset = self.offset(&extents, at)?;
+        match at.last() {
+            Some(Index::Lanes(_, mask)) => {
+                let value = self.vector(value)?;
+                let operands: Vec<Value> = [value, address, offset].into_iter().chain(*mask).collect();
+                Ok(self.effect(ops::PTR_STORE, &operands)?)
+            }
+            _ => Ok(self.effect(ops::PTR_STORE, &[value, address, offset])?),
+        }
+    }
+
+    fn stride(&self, inner: &[Poly]) -> Poly {
+        self.known(&inner.iter().fold(Poly::constant(1), |acc, d| acc.mul(d)))
+    }
+
+    /// The row-major offset of indices, in elements; of lanes, the first one's.
+    fn offset(&mut self, extents: &[Poly], at: &[Index]) -> Result<Value, TypeError> {
+        let mut offset: Option<Value> = None;
+        for (axis, index) in at.iter().enumerate() {
+            let (Index::At(position) | Index::Lanes(position, _)) = index;
+            offset = Some(match offset {
+                None => *position,
+                Some(outer) => {
+                    let extent = self.extent(&extents[axis])?;
+                    let scaled = self.op(ops::MUL, &[outer, extent])?;
+                    self.op(ops::ADD, &[scaled, *position])?
+                }
+            });
+        }
+        Ok(offset.unwrap_or_else(|| self.i64(0)))
+    }
+}

@@ -1,0 +1,322 @@
+//! Generates values at indices.
+
+use super::{LowerError, int};
+use indexmap::IndexMap;
+use tiga_abi::{DType, Poly, Symbol};
+use tiga_ir::{Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Op, Scalar, Type, TypeError, Value, ops};
+
+/// The position on one feature axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Index {
+    /// One position.
+    At(Value),
+    /// As many consecutive positions as there are lanes, of which a mask may switch some off.
+    Lanes(Value, Option<Value>),
+}
+
+/// Positions on all feature axes of a value.
+pub(super) type Indices = Vec<Index>;
+
+/// Code whose values are being generated: the function's, or a reducer's.
+pub(super) struct Frame<'a> {
+    pub(super) body: &'a Body,
+    /// Generated values; an inner scope ends with the block that dominates it.
+    scopes: Vec<IndexMap<(Value, Indices), Value>>,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn new(body: &'a Body) -> Self {
+        Self { body, scopes: vec![IndexMap::new()] }
+    }
+
+    pub(super) fn enter(&mut self) {
+        self.scopes.push(IndexMap::new());
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.scopes.pop();
+    }
+
+    /// Says what a value is at some indices.
+    pub(super) fn bind(&mut self, value: Value, at: &[Index], generated: Value) {
+        let scope = self.scopes.last_mut().expect("a frame has a scope");
+        scope.insert((value, at.to_vec()), generated);
+    }
+
+    pub(super) fn lookup(&self, value: Value, at: &[Index]) -> Option<Value> {
+        let key = (value, at.to_vec());
+        self.scopes.iter().rev().find_map(|scope| scope.get(&key).copied())
+    }
+}
+
+/// The kernel under construction.
+pub(super) struct Emit<'a> {
+    pub(super) module: &'a Module,
+    pub(super) source: &'a Func,
+    pub(super) kernel: Func,
+    pub(super) block: Block,
+    /// Parameters by name.
+    params: IndexMap<Symbol, Value>,
+    pub(super) simd_bytes: u32,
+    /// Lanes in use inside the innermost lane loop.
+    pub(super) lanes: u32,
+    pub(super) scratch: i64,
+    empty: Module,
+}
+
+impl<'a> Emit<'a> {
+    pub(super) fn new(module: &'a Module, source: &'a Func, kernel: Func, simd_bytes: u32) -> Self {
+        let block = kernel.body.entry(kernel.region);
+        let named = |v: &Value| (kernel.body.value(*v).name.clone().expect("kernel parameters have names"), *v);
+        let params = kernel.params().iter().map(named).collect();
+        Self { module, source, kernel, block, params, simd_bytes, lanes: 1, scratch: 0, empty: Module::new() }
+    }
+
+    /// The kernel and the bytes of scratch it uses.
+    pub(super) fn finish(self) -> (Func, i64) {
+        (self.kernel, self.scratch)
+    }
+
+    pub(super) fn param(&self, name: &str) -> Value {
+        self.params[name]
+    }
+
+    pub(super) fn unsupported(&self, what: &'static str) -> LowerError {
+        LowerError::Unsupported { what, loc: self.source.loc.clone() }
+    }
+
+    pub(super) fn new_block(&mut self) -> Block {
+        self.kernel.body.add_block(self.kernel.region)
+    }
+
+    fn builder(&mut self) -> Builder<'_> {
+        Builder::new(&self.empty, &mut self.kernel.body, self.block)
+    }
+
+    pub(super) fn emit(&mut self, op: Op, operands: &[Value], attrs: Attrs) -> Result<Value, TypeError> {
+        self.builder().value(op, operands, attrs)
+    }
+
+    pub(super) fn op(&mut self, op: Op, operands: &[Value]) -> Result<Value, TypeError> {
+        self.emit(op, operands, Attrs::new())
+    }
+
+    /// Appends an instruction without results.
+    pub(super) fn effect(&mut self, op: Op, operands: &[Value]) -> Result<(), TypeError> {
+        self.builder().op(op, operands, Attrs::new()).map(|_| ())
+    }
+
+    pub(super) fn constant(&mut self, scalar: Scalar) -> Value {
+        self.builder().constant(scalar)
+    }
+
+    pub(super) fn i64(&mut self, value: i64) -> Value {
+        self.constant(Scalar::I64(value))
+    }
+
+    pub(super) fn ty(&self, value: Value) -> &Type {
+        self.kernel.body.ty(value)
+    }
+
+    pub(super) fn is_vector(&self, value: Value) -> bool {
+        matches!(self.ty(value), Type::Vector(..))
+    }
+
+    /// The value as a vector of the lanes in use.
+    pub(super) fn vector(&mut self, value: Value) -> Result<Value, TypeError> {
+        if self.is_vector(value) {
+            return Ok(value);
+        }
+        self.emit(ops::SPLAT, &[value], int(Key::Lanes, self.lanes.into()))
+    }
+
+    pub(super) fn jump(&mut self, to: Block, args: &[Value]) -> Result<(), TypeError> {
+        self.builder().push(ops::JUMP, &[], Attrs::new(), Vec::new(), vec![(to, args.to_vec())]).map(|_| ())
+    }
+
+    pub(super) fn branch(
+        &mut self,
+        condition: Value,
+        then: (Block, &[Value]),
+        otherwise: (Block, &[Value]),
+    ) -> Result<(), TypeError> {
+        let targets = vec![(then.0, then.1.to_vec()), (otherwise.0, otherwise.1.to_vec())];
+        self.builder().push(ops::BRANCH, &[condition], Attrs::new(), Vec::new(), targets).map(|_| ())
+    }
+
+    /// The constant a symbol has under this kernel's guard.
+    fn guarded(&self, symbol: &Symbol) -> Option<i64> {
+        let equal = |(poly, cmp, value): &(Poly, Cmp, i64)| {
+            (*cmp == Cmp::Eq && poly.as_symbol() == Some(symbol)).then_some(*value)
+        };
+        self.kernel.guard.terms.iter().find_map(equal)
+    }
+
+    /// An extent as far as the guard decides it.
+    pub(super) fn known(&self, extent: &Poly) -> Poly {
+        extent.substitute(&|s| self.guarded(s).map(Poly::constant))
+    }
+
+    /// The value of an extent.
+    pub(super) fn extent(&mut self, extent: &Poly) -> Result<Value, TypeError> {
+        let known = self.known(extent);
+        let mut sum: Option<Value> = None;
+        for (coefficient, factors) in known.terms() {
+            let mut product: Option<Value> = (coefficient != 1 || factors.is_empty()).then(|| self.i64(coefficient));
+            for factor in factors {
+                let value = self.param(factor);
+                product = Some(match product {
+                    Some(product) => self.op(ops::MUL, &[product, value])?,
+                    None => value,
+                });
+            }
+            let product = product.expect("a term has a coefficient or a factor");
+            sum = Some(match sum {
+                Some(sum) => self.op(ops::ADD, &[sum, product])?,
+                None => product,
+            });
+        }
+        Ok(sum.unwrap_or_else(|| self.i64(0)))
+    }
+
+    /// A value at indices, from memory of what was generated or newly.
+    pub(super) fn value(&mut self, frame: &mut Frame<'a>, value: Value, at: &[Index]) -> Result<Value, LowerError> {
+        if let Some(known) = frame.lookup(value, at) {
+            return Ok(known);
+        }
+        let Some(inst) = frame.body.def(value) else {
+            return Err(self.unsupported("a reducer that reads its state at other features than its own"));
+        };
+        let generated = self.inst(frame, inst, value, at)?;
+        frame.bind(value, at, generated);
+        Ok(generated)
+    }
+
+    fn inst(&mut self, frame: &mut Frame<'a>, inst: Inst, value: Value, at: &[Index]) -> Result<Value, LowerError> {
+        let data = frame.body.inst(inst);
+        let operands = &data.operands;
+        match data.op {
+            op if op == ops::CONST => Ok(self.constant(*data.attrs.value().expect("verified: a constant has a value"))),
+            op if op == ops::LEN => {
+                let dims = data.attrs.dims().expect("verified: an extent has dims");
+                Ok(self.extent(&dims.extents()[0])?)
+            }
+            op if op == ops::FILL => self.value(frame, operands[0], &[]),
+            op if op == ops::LOAD => self.load(frame, inst, at),
+            op if op == ops::ELEM => {
+                let index = self.value(frame, operands[1], &[])?;
+                let axis = *data.attrs.axis().expect("verified: elem has an axis") as usize;
+                let mut inner = at.to_vec();
+                inner.insert(axis, Index::At(index));
+                self.value(frame, operands[0], &inner)
+            }
+            op if op == ops::OUTER => {
+                let rank = rank(frame.body, operands[0]);
+                let left = self.value(frame, operands[0], &at[..rank])?;
+                let right = self.value(frame, operands[1], &at[rank..])?;
+                self.elementwise(ops::MUL, &[left, right], &Attrs::new())
+            }
+            op if op == ops::CONCAT => self.concat(frame, operands, at),
+            op if op == ops::DEGREE => {
+                let row = self.value(frame, operands[1], &[])?;
+                let (begin, end) = self.row_bounds(frame, operands[0], row)?;
+                Ok(self.op(ops::SUB, &[end, begin])?)
+            }
+            op if op == ops::REDUCE => self.reduce(frame, inst, value, at),
+            op if op == ops::JOIN => self.join(frame, inst, value, at),
+            op if op.elementwise().is_some() => {
+                let mut args = Vec::new();
+                for operand in operands {
+                    let own = at.len() - rank(frame.body, *operand);
+                    args.push(self.value(frame, *operand, &at[own..])?);
+                }
+                self.elementwise(op, &args, &data.attrs)
+            }
+            op => Err(LowerError::Unsupported { what: op.name(), loc: data.loc.clone() }),
+        }
+    }
+
+    /// An elementwise op on scalars and vectors; scalars are repeated if any operand is a vector.
+    pub(super) fn elementwise(&mut self, op: Op, args: &[Value], attrs: &Attrs) -> Result<Value, LowerError> {
+        let mut args = args.to_vec();
+        if args.iter().any(|v| self.is_vector(*v)) {
+            for arg in &mut args {
+                *arg = self.vector(*arg)?;
+            }
+        }
+        if op.kernel().is_some() {
+            return Ok(self.emit(op, &args, attrs.clone())?);
+        }
+        let rule = op.elementwise().expect("called for elementwise ops");
+        let expanded = rule.expand(&mut self.builder(), &args);
+        expanded.ok_or_else(|| self.unsupported(op.name()))?.map_err(LowerError::Type)
+    }
+
+    /// `concat`: the operand whose part of the axis the index lies in; lanes take each what is theirs.
+    fn concat(&mut self, frame: &mut Frame<'a>, operands: &[Value], at: &[Index]) -> Result<Value, LowerError> {
+        let (last, leading) = at.split_last().expect("verified: concat has a feature axis");
+        let mut result: Option<Value> = None;
+        let mut begin = Poly::constant(0);
+        for operand in operands {
+            let ty = frame.body.ty(*operand).as_tensor().expect("verified: concat joins tensors");
+            let own = ty.dims.last().expect("verified: concat joins along an axis").clone();
+            let start = self.extent(&begin)?;
+            let size = self.extent(&own)?;
+            begin = begin.add(&own);
+            let (index, inside) = self.shifted(*last, start, size)?;
+            frame.enter();
+            let value = self.value(frame, *operand, &[leading, &[index]].concat());
+            frame.leave();
+            let value = value?;
+            result = Some(match result {
+                Some(before) => self.elementwise(ops::SELECT, &[inside, value, before], &Attrs::new())?,
+                None => value,
+            });
+        }
+        result.ok_or_else(|| self.unsupported("an empty concat"))
+    }
+
+    /// An index relative to `start`, clamped or masked to `0..size`, and whether it lies there.
+    fn shifted(&mut self, index: Index, start: Value, size: Value) -> Result<(Index, Value), LowerError> {
+        let zero = self.i64(0);
+        let one = self.i64(1);
+        match index {
+            Index::At(position) => {
+                let moved = self.op(ops::SUB, &[position, start])?;
+                let above = self.op(ops::GE, &[moved, zero])?;
+                let below = self.op(ops::LT, &[moved, size])?;
+                let inside = self.op(ops::AND, &[above, below])?;
+                let last = self.op(ops::SUB, &[size, one])?;
+                let clamped = self.op(ops::MIN, &[moved, last])?;
+                let clamped = self.op(ops::MAX, &[clamped, zero])?;
+                Ok((Index::At(clamped), inside))
+            }
+            Index::Lanes(base, mask) => {
+                let moved = self.op(ops::SUB, &[base, start])?;
+                let lanes = self.lane_positions(moved)?;
+                let above = self.elementwise(ops::GE, &[lanes, zero], &Attrs::new())?;
+                let below = self.elementwise(ops::LT, &[lanes, size], &Attrs::new())?;
+                let mut inside = self.op(ops::AND, &[above, below])?;
+                if let Some(mask) = mask {
+                    inside = self.op(ops::AND, &[inside, mask])?;
+                }
+                Ok((Index::Lanes(moved, Some(inside)), inside))
+            }
+        }
+    }
+
+    /// `base + 0, base + 1, …`
+    pub(super) fn lane_positions(&mut self, base: Value) -> Result<Value, LowerError> {
+        let lanes = self.emit(ops::LANES, &[], int(Key::Lanes, self.lanes.into()))?;
+        self.elementwise(ops::ADD, &[lanes, base], &Attrs::new())
+    }
+
+    pub(super) fn to_i64(&mut self, value: Value) -> Result<Value, TypeError> {
+        self.emit(ops::CAST, &[value], Attrs::new().with(Key::To, tiga_ir::Attr::DType(DType::I64)))
+    }
+}
+
+/// Feature axes of a small tensor.
+pub(super) fn rank(body: &Body, value: Value) -> usize {
+    body.ty(value).as_tensor().map_or(0, |t| t.dims.len())
+}

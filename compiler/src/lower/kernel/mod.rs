@@ -1,0 +1,178 @@
+//! Loops → kernel: places every axis. Rows become units, the last feature axis becomes lanes, the others become
+//! loops around the fold; what stays are scalars, vectors, addresses and blocks.
+//!
+//! A value is generated where it is needed, at the indices it is needed at ([`emit`]); so nothing is stored
+//! that the loops level does not store, and a score without features is computed once an edge.
+
+mod access;
+mod emit;
+mod fold;
+mod join;
+mod space;
+
+use super::LowerError;
+use emit::Emit;
+use tiga_abi::{DType, Poly, SizeExpr, Symbol};
+use tiga_ir::{Acc, Attr, Block, Cmp, Func, Guard, Key, Level, Module, RelKind, SymKind, Type, Value};
+
+/// What a kernel is made for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelOptions {
+    /// Bytes of a vector register.
+    pub simd_bytes: u32,
+    /// Feature extents to specialise for: `F=16`.
+    pub specialize: Vec<(Symbol, i64)>,
+}
+
+/// The kernels of one loops function: first match wins, the last one always matches.
+#[derive(Clone, Debug)]
+pub struct KernelSet {
+    /// The loops function.
+    pub source: Symbol,
+    /// Variants in order of choice.
+    pub variants: Vec<Func>,
+}
+
+/// Lowers every loops function.
+///
+/// # Errors
+/// A construct that the kernel level cannot express yet.
+pub fn lower(module: &Module, options: &KernelOptions) -> Result<Vec<KernelSet>, LowerError> {
+    let loops = module.funcs.values().filter(|f| f.level == Level::Loops);
+    loops.map(|func| lower_func(module, func, options)).collect()
+}
+
+/// All variants of one function.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_func(module: &Module, func: &Func, options: &KernelOptions) -> Result<KernelSet, LowerError> {
+    let mut variants = Vec::new();
+    for (suffix, guard) in guards(func, options) {
+        variants.push(lower_variant(module, func, options, &suffix, guard)?);
+    }
+    Ok(KernelSet { source: func.name.clone(), variants })
+}
+
+/// Suffixes and guards of the variants: each specialisation, then none, split by the rows of the accumulator table
+/// as far as it does not decide them.
+fn guards(func: &Func, options: &KernelOptions) -> Vec<(String, Guard)> {
+    let is_dim = |s: &Symbol| func.symbols.get(s) == Some(&SymKind::Dim);
+    let specialised = options.specialize.iter().filter(|(s, _)| is_dim(s)).map(Some);
+    let rows = accumulators(func).map(|acc| acc.rows).unwrap_or_default();
+    let mut out = Vec::new();
+    for chosen in specialised.chain([None]) {
+        let known = |s: &Symbol| chosen.filter(|(c, _)| c == s).map(|(_, v)| Poly::constant(*v));
+        let terms = chosen.map(|(s, v)| (Poly::symbol(s.clone()), Cmp::Eq, *v));
+        let stem = chosen.map_or(String::new(), |(s, v)| format!("{s}{v}"));
+        let decided = rows.iter().all(|row| row.width.substitute(&known).as_constant().is_some());
+        for row in rows.iter().filter(|_| !decided) {
+            let name = [stem.as_str(), word(row.cmp), &row.bound.to_string()].concat();
+            let guard =
+                Guard { terms: terms.clone().into_iter().chain([(row.width.clone(), row.cmp, row.bound)]).collect() };
+            out.push((name, guard));
+        }
+        let name = if stem.is_empty() { "any".into() } else { stem };
+        out.push((name, Guard { terms: terms.into_iter().collect() }));
+    }
+    out
+}
+
+/// A comparison in a kernel's name.
+fn word(cmp: Cmp) -> &'static str {
+    match cmp {
+        Cmp::Eq => "eq",
+        Cmp::Lt => "lt",
+        Cmp::Ge => "ge",
+    }
+}
+
+/// The accumulator table of the function's first reduction that has one.
+fn accumulators(func: &Func) -> Option<Acc> {
+    let insts = func.body.walk(func.region);
+    let mut tables = insts.iter().filter_map(|i| func.body.inst(*i).attrs.shape().map(|s| s.acc.clone()));
+    tables.find(|acc| !acc.rows.is_empty())
+}
+
+fn lower_variant(
+    module: &Module,
+    func: &Func,
+    options: &KernelOptions,
+    suffix: &str,
+    guard: Guard,
+) -> Result<Func, LowerError> {
+    let mut kernel = Func::new(format!("{}.{suffix}", func.name), Level::Kernel);
+    kernel.symbols = func.symbols.clone();
+    kernel.loc = func.loc.clone();
+    kernel.guard = guard;
+    let entry = kernel.body.entry(kernel.region);
+    declare(func, &mut kernel, entry);
+    let mut emit = Emit::new(module, func, kernel, options.simd_bytes);
+    emit.function()?;
+    let (mut kernel, scratch) = emit.finish();
+    kernel.scratch = SizeExpr::Const(scratch);
+    drop_unused(&mut kernel, entry);
+    Ok(kernel)
+}
+
+/// The parts of a relation that a kernel may need, as parameters named `<relation>.<part>`.
+const PARTS: [(&str, DType); 6] = [
+    ("row_ptr", DType::I64),
+    ("col", DType::I32),
+    ("perm", DType::I64),
+    ("long_rows", DType::I64),
+    ("leaf_base", DType::I64),
+    ("leaf_row", DType::I64),
+];
+
+/// Declares every parameter that may be needed: sizes, arrays, scratch, units.
+fn declare(func: &Func, kernel: &mut Func, entry: Block) {
+    let i64_type = Type::scalar(DType::I64);
+    for (symbol, kind) in &func.symbols {
+        if !matches!(kind, SymKind::Bound(_)) {
+            kernel.body.add_param(entry, i64_type.clone(), Some(symbol.clone()));
+        }
+    }
+    for param in func.params() {
+        let data = func.body.value(*param);
+        let name = data.name.as_deref().unwrap_or_default();
+        match &data.ty {
+            Type::Buffer(t) => {
+                kernel.body.add_param(entry, Type::Ptr(t.dtype), data.name.clone());
+            }
+            Type::Rel(rel) => {
+                for (part, dtype) in PARTS.into_iter().filter(|(p, _)| *p != "perm" || rel.kind == RelKind::Transpose) {
+                    kernel.body.add_param(entry, Type::Ptr(dtype), Some(format!("{name}.{part}").into()));
+                }
+            }
+            _ => {}
+        }
+    }
+    kernel.body.add_param(entry, Type::Ptr(DType::I64), Some("scratch".into()));
+    for unit in ["unit_begin", "unit_end"] {
+        kernel.body.add_param(entry, i64_type.clone(), Some(unit.into()));
+    }
+}
+
+/// Drops parameters that nothing reads; the two units always stay.
+fn drop_unused(kernel: &mut Func, entry: Block) {
+    let mut used = std::collections::BTreeSet::new();
+    for inst in kernel.body.walk(kernel.region) {
+        let data = kernel.body.inst(inst);
+        used.extend(data.operands.iter().copied());
+        used.extend(data.targets.iter().flat_map(|(_, args)| args.iter().copied()));
+    }
+    let params = kernel.params().to_vec();
+    let units: Vec<Value> = params[params.len() - 2..].to_vec();
+    kernel.body.retain_params(entry, |v| used.contains(&v) || units.contains(&v));
+}
+
+/// The value of a typed attribute that the verifier guarantees.
+fn required<T: Clone>(value: Option<&T>, key: Key) -> T {
+    value.cloned().unwrap_or_else(|| panic!("verified: the attribute `{}` is there", key.name()))
+}
+
+/// `key(n)`.
+fn int(key: Key, value: i64) -> tiga_ir::Attrs {
+    tiga_ir::Attrs::new().with(key, Attr::Int(value))
+}

@@ -1,0 +1,222 @@
+//! Units, and the loops over features around each store.
+
+use super::emit::{Emit, Frame, Index, Indices};
+use super::{LowerError, required};
+use tiga_abi::{DType, Poly};
+use tiga_ir::{Block, Inst, Key, Space, Type, TypeError, Value, ops};
+
+impl<'a> Emit<'a> {
+    /// The whole function: its only `for`, over the units `unit_begin..unit_end`.
+    pub(super) fn function(&mut self) -> Result<(), LowerError> {
+        let body = &self.source.body;
+        let insts = &body.block(body.entry(self.source.region)).insts;
+        let [main, _return] = insts.as_slice() else {
+            return Err(self.unsupported("a loops function that is not one `for`"));
+        };
+        if body.inst(*main).op != ops::FOR {
+            return Err(self.unsupported("a loops function that is not one `for`"));
+        }
+        let (begin, end) = (self.param("unit_begin"), self.param("unit_end"));
+        let done = self.counted(begin, end, |emit, unit, next| {
+            let mut frame = Frame::new(body);
+            emit.unit(&mut frame, *main, unit, next)
+        })?;
+        self.block = done;
+        Ok(self.effect(ops::RETURN, &[])?)
+    }
+
+    /// A loop over `begin..end`: `body` gets the index and the block to go on in, and must end by jumping there.
+    fn counted(
+        &mut self,
+        begin: Value,
+        end: Value,
+        body: impl FnOnce(&mut Self, Value, Block) -> Result<(), LowerError>,
+    ) -> Result<Block, LowerError> {
+        let i64_type = Type::scalar(DType::I64);
+        let head = self.new_block();
+        let index = self.kernel.body.add_param(head, i64_type, None);
+        let (inside, next, done) = (self.new_block(), self.new_block(), self.new_block());
+        self.jump(head, &[begin])?;
+        self.block = head;
+        let more = self.op(ops::LT, &[index, end])?;
+        self.branch(more, (inside, &[]), (done, &[]))?;
+        self.block = inside;
+        body(self, index, next)?;
+        self.block = next;
+        let one = self.i64(1);
+        let following = self.op(ops::ADD, &[index, one])?;
+        self.jump(head, &[following])?;
+        Ok(done)
+    }
+
+    /// One unit: binds the indices of the space, then emits the body.
+    fn unit(&mut self, frame: &mut Frame<'a>, main: Inst, unit: Value, next: Block) -> Result<(), LowerError> {
+        let data = frame.body.inst(main);
+        let entry = frame.body.entry(data.regions[0]);
+        let params = frame.body.block(entry).params.clone();
+        match required(data.attrs.space(), Key::Space) {
+            Space::Once => {}
+            Space::Rows(_) | Space::Blocks(..) => frame.bind(params[0], &[], unit),
+            Space::Short(leaf) => {
+                frame.bind(params[0], &[], unit);
+                let (begin, end) = self.row_bounds(frame, data.operands[0], unit)?;
+                let degree = self.op(ops::SUB, &[end, begin])?;
+                let limit = self.i64(leaf as i64);
+                let short = self.op(ops::LE, &[degree, limit])?;
+                let inside = self.new_block();
+                self.branch(short, (inside, &[]), (next, &[]))?;
+                self.block = inside;
+            }
+            Space::Leaves(_) => {
+                let long = self.part_at(frame, data.operands[0], "leaf_row", unit)?;
+                let row = self.part_at(frame, data.operands[0], "long_rows", long)?;
+                frame.bind(params[0], &[], unit);
+                frame.bind(params[1], &[], row);
+            }
+            Space::Long(_) => {
+                let row = self.part_at(frame, data.operands[0], "long_rows", unit)?;
+                frame.bind(params[0], &[], unit);
+                frame.bind(params[1], &[], row);
+            }
+            Space::Edges => return Err(self.unsupported("a `for` over edges")),
+        }
+        self.stores(frame, entry)?;
+        Ok(self.jump(next, &[])?)
+    }
+
+    /// All stores of a block, each inside loops over its value's features. Values without features that a store
+    /// needs are generated before those loops.
+    fn stores(&mut self, frame: &mut Frame<'a>, block: Block) -> Result<(), LowerError> {
+        let insts = frame.body.block(block).insts.clone();
+        let scalars = insts.iter().flat_map(|i| frame.body.inst(*i).results.clone());
+        let scalars: Vec<Value> =
+            scalars.filter(|v| frame.body.ty(*v).as_tensor().is_some_and(|t| t.is_scalar())).collect();
+        let with_features = |frame: &Frame<'_>, i: &Inst| {
+            let data = frame.body.inst(*i);
+            data.op == ops::STORE && super::emit::rank(frame.body, data.operands[0]) > 0
+        };
+        if insts.iter().any(|i| with_features(frame, i)) {
+            for scalar in scalars {
+                self.value(frame, scalar, &[])?;
+            }
+        }
+        for inst in insts {
+            let data = frame.body.inst(inst);
+            if data.op != ops::STORE {
+                continue;
+            }
+            let mut leading = Vec::new();
+            for index in &data.operands[2..] {
+                leading.push(Index::At(self.value(frame, *index, &[])?));
+            }
+            let (value, memory) = (data.operands[0], data.operands[1]);
+            let dims = frame.body.ty(value).as_tensor().expect("verified: stores take tensors").dims.clone();
+            self.features(frame, &dims, &mut Vec::new(), &mut |emit, frame, at| {
+                let stored = emit.value(frame, value, at)?;
+                emit.store_at(frame, memory, &[leading.as_slice(), at].concat(), stored)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Loops over the feature axes `dims`; lanes over the last one.
+    fn features(
+        &mut self,
+        frame: &mut Frame<'a>,
+        dims: &[Poly],
+        at: &mut Indices,
+        body: &mut dyn FnMut(&mut Self, &mut Frame<'a>, &[Index]) -> Result<(), LowerError>,
+    ) -> Result<(), LowerError> {
+        match dims {
+            [] => body(self, frame, at),
+            [last] => self.lane_loop(frame, last, at, body),
+            [first, rest @ ..] => {
+                let (begin, end) = (self.i64(0), self.extent(first)?);
+                let done = self.counted(begin, end, |emit, index, next| {
+                    frame.enter();
+                    at.push(Index::At(index));
+                    emit.features(frame, rest, at, body)?;
+                    at.pop();
+                    frame.leave();
+                    Ok(emit.jump(next, &[])?)
+                })?;
+                self.block = done;
+                Ok(())
+            }
+        }
+    }
+
+    /// Full vectors, then one masked vector for what is left.
+    fn lane_loop(
+        &mut self,
+        frame: &mut Frame<'a>,
+        extent: &Poly,
+        at: &mut Indices,
+        body: &mut dyn FnMut(&mut Self, &mut Frame<'a>, &[Index]) -> Result<(), LowerError>,
+    ) -> Result<(), LowerError> {
+        let known = self.known(extent).as_constant();
+        let widest = i64::from(self.simd_bytes / 4);
+        let lanes = known.map_or(widest, |n| (n.max(1) as u64).next_power_of_two().min(widest as u64) as i64);
+        self.lanes = lanes as u32;
+        let end = self.extent(extent)?;
+        let width = self.i64(lanes);
+        let full = match known {
+            Some(n) => self.i64(n / lanes * lanes),
+            None => {
+                let count = self.op(ops::DIV, &[end, width])?;
+                self.op(ops::MUL, &[count, width])?
+            }
+        };
+        if known.is_none_or(|n| n >= lanes) {
+            self.strided(full, width, |emit, base, next| {
+                frame.enter();
+                at.push(Index::Lanes(base, None));
+                body(emit, frame, at)?;
+                at.pop();
+                frame.leave();
+                Ok(emit.jump(next, &[])?)
+            })?;
+        }
+        if known.is_none_or(|n| n % lanes != 0) {
+            let (tail, done) = (self.new_block(), self.new_block());
+            let more = self.op(ops::LT, &[full, end])?;
+            self.branch(more, (tail, &[]), (done, &[]))?;
+            self.block = tail;
+            let positions = self.lane_positions(full)?;
+            let mask = self.elementwise(ops::LT, &[positions, end], &tiga_ir::Attrs::new())?;
+            frame.enter();
+            at.push(Index::Lanes(full, Some(mask)));
+            body(self, frame, at)?;
+            at.pop();
+            frame.leave();
+            self.jump(done, &[])?;
+            self.block = done;
+        }
+        self.lanes = 1;
+        Ok(())
+    }
+
+    /// A loop over `0, width, … < end`; goes on in the block after it.
+    fn strided(
+        &mut self,
+        end: Value,
+        width: Value,
+        body: impl FnOnce(&mut Self, Value, Block) -> Result<(), LowerError>,
+    ) -> Result<(), LowerError> {
+        let head = self.new_block();
+        let base = self.kernel.body.add_param(head, Type::scalar(DType::I64), None);
+        let (inside, next, done) = (self.new_block(), self.new_block(), self.new_block());
+        let zero = self.i64(0);
+        self.jump(head, &[zero])?;
+        self.block = head;
+        let more = self.op(ops::LT, &[base, end])?;
+        self.branch(more, (inside, &[]), (done, &[]))?;
+        self.block = inside;
+        body(self, base, next)?;
+        self.block = next;
+        let following: Result<Value, TypeError> = self.op(ops::ADD, &[base, width]);
+        self.jump(head, &[following?])?;
+        self.block = done;
+        Ok(())
+    }
+}
