@@ -1,3 +1,4 @@
 //! The Tiga compiler: semantic analysis, lowerings, passes, packing, driver.
 
 pub mod lower;
+pub mod passes;

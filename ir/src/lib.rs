@@ -14,6 +14,7 @@ mod op;
 pub mod ops;
 mod scalar;
 mod text;
+mod transplant;
 mod types;
 
 pub use attr::{Acc, AccRow, Attr, Attrs, Cmp, Guard, Key, Over, ReduceShape, Role, Space, Target};
@@ -25,4 +26,5 @@ pub use nest::Nest;
 pub use op::{Effect, KernelOp, Level, Levels, Op, OpDef, OpView, TypeError};
 pub use scalar::{Scalar, ScalarError};
 pub use text::{ParseError, parse_module, print_func, print_module};
+pub use transplant::Transplant;
 pub use types::{RelKind, RelType, SymKind, Symbols, TensorType, Type};

@@ -1,0 +1,3 @@
+//! Passes of the loops level.
+
+pub mod split_units;
