@@ -4,6 +4,7 @@ pub mod domain;
 mod error;
 pub mod kernel;
 mod law;
+pub mod plan;
 
 pub use error::LowerError;
 pub use law::ReductionLaw;

@@ -12,6 +12,7 @@ mod space;
 
 use super::LowerError;
 use emit::Emit;
+use std::collections::BTreeSet;
 use tiga_abi::{DType, Poly, SizeExpr, Symbol};
 use tiga_ir::{Acc, Attr, Block, Cmp, Func, Guard, Key, Level, Module, RelKind, SymKind, Type, Value};
 
@@ -51,6 +52,7 @@ pub fn lower_func(module: &Module, func: &Func, options: &KernelOptions) -> Resu
     for (suffix, guard) in guards(func, options) {
         variants.push(lower_variant(module, func, options, &suffix, guard)?);
     }
+    drop_unused(&mut variants);
     Ok(KernelSet { source: func.name.clone(), variants })
 }
 
@@ -111,7 +113,6 @@ fn lower_variant(
     emit.function()?;
     let (mut kernel, scratch) = emit.finish();
     kernel.scratch = SizeExpr::Const(scratch);
-    drop_unused(&mut kernel, entry);
     Ok(kernel)
 }
 
@@ -154,17 +155,26 @@ fn declare(func: &Func, kernel: &mut Func, entry: Block) {
     }
 }
 
-/// Drops parameters that nothing reads; the two units always stay.
-fn drop_unused(kernel: &mut Func, entry: Block) {
-    let mut used = std::collections::BTreeSet::new();
-    for inst in kernel.body.walk(kernel.region) {
-        let data = kernel.body.inst(inst);
-        used.extend(data.operands.iter().copied());
-        used.extend(data.targets.iter().flat_map(|(_, args)| args.iter().copied()));
+/// Drops parameters that no variant reads; the two units always stay. So all variants take the same arguments.
+fn drop_unused(variants: &mut [Func]) {
+    let mut used: BTreeSet<Symbol> = ["unit_begin".into(), "unit_end".into()].into();
+    for kernel in variants.iter() {
+        let params: BTreeSet<Value> = kernel.params().iter().copied().collect();
+        for inst in kernel.body.walk(kernel.region) {
+            let data = kernel.body.inst(inst);
+            let arguments = data.targets.iter().flat_map(|(_, args)| args);
+            let read = data.operands.iter().chain(arguments).filter(|v| params.contains(v));
+            used.extend(read.filter_map(|v| kernel.body.value(*v).name.clone()));
+        }
     }
-    let params = kernel.params().to_vec();
-    let units: Vec<Value> = params[params.len() - 2..].to_vec();
-    kernel.body.retain_params(entry, |v| used.contains(&v) || units.contains(&v));
+    for kernel in variants {
+        let entry = kernel.body.entry(kernel.region);
+        let named: Vec<(Value, Option<Symbol>)> =
+            kernel.params().iter().map(|v| (*v, kernel.body.value(*v).name.clone())).collect();
+        let keep: BTreeSet<Value> =
+            named.into_iter().filter(|(_, n)| n.as_ref().is_some_and(|n| used.contains(n))).map(|(v, _)| v).collect();
+        kernel.body.retain_params(entry, |v| keep.contains(&v));
+    }
 }
 
 /// The value of a typed attribute that the verifier guarantees.
