@@ -2,7 +2,7 @@
 
 use tiga_abi::FpMode;
 use tiga_ir::{Module, parse_module, print_module};
-use tigac::lower::{ReductionLaw, domain, kernel};
+use tigac::lower::{ReductionLaw, domain, kernel, plan};
 use tigac::passes::loops::split_units;
 
 const SUM: &str = r#"
@@ -57,7 +57,11 @@ fn a_program_goes_down_all_levels() {
     let text = round_trip(&split);
     assert!(text.contains("space(short(512))") && text.contains("join"), "{text}");
     let options = kernel::KernelOptions { simd_bytes: 32, specialize: vec![("F".into(), 16)] };
-    for set in kernel::lower(&split, &options).unwrap() {
+    let sets = kernel::lower(&split, &options).unwrap();
+    let template = plan::lower(&split, &split.funcs["pagerank"], &sets).unwrap();
+    template.verify().unwrap();
+    assert!(!plan::kernels(&split, &sets).unwrap().is_empty());
+    for set in sets {
         let mut module = Module::new();
         for variant in set.variants {
             module.add(variant);

@@ -41,6 +41,7 @@ pub(crate) fn looped() -> Template {
     let mut add = |name: &str, owner, dtype, shape: &[&str]| resources.push(resource(name, owner, dtype, shape));
     let row_ptr = add("g.row_ptr", Owner::Borrowed, DType::I64, &["N+1"]);
     let long_rows = add("g.long_rows.512", Owner::Derived, DType::I64, &["div(E,512)"]);
+    let leaf_row = add("g.leaf_row.512", Owner::Derived, DType::I64, &["2*div(E,512)"]);
     let leaf_base = add("g.leaf_base.512", Owner::Derived, DType::I64, &["div(E,512)+1"]);
     let d = add("d", Owner::Borrowed, DType::F64, &["N"]);
     let c = add("c", Owner::Borrowed, DType::Bool, &[]);
@@ -64,7 +65,12 @@ pub(crate) fn looped() -> Template {
     let mut units = task(
         "build-units:0",
         TaskKind::BuildUnits { relation: "g".into(), leaf: 512 },
-        &[("row_ptr", row_ptr, Read), ("long_rows", long_rows, Write), ("leaf_base", leaf_base, Write)],
+        &[
+            ("row_ptr", row_ptr, Read),
+            ("long_rows", long_rows, Write),
+            ("leaf_base", leaf_base, Write),
+            ("leaf_row", leaf_row, Write),
+        ],
     );
     units.phase = Phase::Materialize;
     let rotate = vec![Rotation { read, write, a, b }];

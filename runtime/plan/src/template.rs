@@ -151,8 +151,8 @@ pub enum TaskKind {
         /// The graph parameter.
         relation: String,
     },
-    /// `tiga.build_units`: the rows longer than a leaf, and the first leaf of each. Arguments
-    /// `row_ptr` (read), `long_rows`, `leaf_base` (written).
+    /// `tiga.build_units`: the rows longer than a leaf, the first leaf of each, the row of each leaf. Arguments
+    /// `row_ptr` (read), `long_rows`, `leaf_base`, `leaf_row` (written).
     BuildUnits {
         /// The graph parameter, or `<graph>.t` for its transpose.
         relation: String,

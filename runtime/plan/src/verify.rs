@@ -293,7 +293,11 @@ impl Check<'_> {
             ),
             TaskKind::BuildUnits { leaf, .. } => {
                 positive(*leaf)?;
-                contract(task, &["row_ptr", "long_rows", "leaf_base"], &[Mode::Read, Mode::Write, Mode::Write])
+                contract(
+                    task,
+                    &["row_ptr", "long_rows", "leaf_base", "leaf_row"],
+                    &[Mode::Read, Mode::Write, Mode::Write, Mode::Write],
+                )
             }
         }
     }
