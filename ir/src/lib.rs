@@ -7,6 +7,7 @@ mod attr;
 mod body;
 mod builder;
 mod entity;
+pub mod interp;
 pub mod math;
 mod module;
 mod nest;
