@@ -12,7 +12,7 @@ use tiga_formats::{Array, Elements, Limits, open_array, open_graph, save_array, 
 /// No limit of the machine: the readers' own bounds are what is tested.
 const LIMITS: Limits = Limits { memory: u64::MAX };
 /// Flips tried in one file at most.
-const FLIPS: usize = 800;
+const FLIPS: usize = 2000;
 
 /// Opens a file every way there is; the number of ways that gave a value.
 fn open_each_way(path: &Path, members: &[&str]) -> usize {
@@ -32,21 +32,27 @@ fn open_each_way(path: &Path, members: &[&str]) -> usize {
     }
 }
 
+/// A new file under an old name: some file systems wait for the disk when a file is truncated and written again.
+fn rewrite(path: &Path, bytes: &[u8]) {
+    std::fs::remove_file(path).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
 fn damage(path: &Path, members: &[&str]) {
     let whole = std::fs::read(path).unwrap();
     assert!(open_each_way(path, members) > 0, "{} is not valid to begin with", path.display());
     for piece in 0..64 {
-        std::fs::write(path, &whole[..whole.len() * piece / 64]).unwrap();
+        rewrite(path, &whole[..whole.len() * piece / 64]);
         open_each_way(path, members);
     }
     let step = whole.len().div_ceil(FLIPS);
     for at in (0..whole.len()).step_by(step) {
         let mut flipped = whole.clone();
         flipped[at] ^= 1 << (at / step % 8);
-        std::fs::write(path, &flipped).unwrap();
+        rewrite(path, &flipped);
         open_each_way(path, members);
     }
-    std::fs::write(path, &whole).unwrap();
+    rewrite(path, &whole);
 }
 
 fn deflated(path: &Path, members: &[(&str, Vec<u8>)]) {
