@@ -171,6 +171,19 @@ fn what_is_no_file_is_refused() {
 }
 
 #[test]
+fn a_changed_element_breaks_the_checksum() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.npz");
+    save_arrays(&path, [("x", &Array::vector(Elements::F64(vec![1.25, 2.5])))]).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(8).position(|w| w == 1.25f64.to_le_bytes()).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let error = open_array(path.to_str().unwrap(), &LIMITS).unwrap_err();
+    assert!(matches!(error.kind, FileErrorKind::Npz(NpzError::Damaged { .. })), "{error}");
+}
+
+#[test]
 fn a_bomb_is_refused_by_its_claim() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("bomb.npz");
