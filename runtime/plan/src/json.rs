@@ -174,11 +174,17 @@ impl<'a> Node<'a> {
     /// # Errors
     /// Not an object, no such key.
     pub fn get<'s>(&'s self, name: &'s str) -> Result<Node<'s>> {
-        let Value::Object(map) = self.value else { return Err(self.wrong_type("an object")) };
-        match map.get(name) {
-            Some(value) => Ok(Node { value, parent: Some(self), step: Step::Key(name) }),
-            None => Err(self.refuse(JsonProblem::Missing(name.to_owned()))),
+        match self.find(name) {
+            Some(node) => Ok(node),
+            None if self.value.is_object() => Err(self.refuse(JsonProblem::Missing(name.to_owned()))),
+            None => Err(self.wrong_type("an object")),
         }
+    }
+
+    /// The value of a key, if this is an object that has it.
+    pub fn find<'s>(&'s self, name: &'s str) -> Option<Node<'s>> {
+        let value = self.value.as_object()?.get(name)?;
+        Some(Node { value, parent: Some(self), step: Step::Key(name) })
     }
 
     /// Converts each item of an array.
@@ -250,6 +256,22 @@ impl<'a> Node<'a> {
     /// Not an integer of 64 bits.
     pub fn int(&self) -> Result<i64> {
         self.value.as_i64().ok_or_else(|| self.wrong_type("an integer"))
+    }
+
+    /// An integer that is not negative.
+    ///
+    /// # Errors
+    /// Not an integer of 64 bits, negative.
+    pub fn natural(&self) -> Result<u64> {
+        self.value.as_u64().ok_or_else(|| self.wrong_type("an integer that is not negative"))
+    }
+
+    /// A boolean.
+    ///
+    /// # Errors
+    /// Not a boolean.
+    pub fn bool(&self) -> Result<bool> {
+        self.value.as_bool().ok_or_else(|| self.wrong_type("a boolean"))
     }
 
     /// An index into a list of `len` items.

@@ -5,12 +5,16 @@
 //! executable-bundle-plan documents of version 1, each checked by the hazard law before it runs.
 //! Imports neither the compiler nor the IR.
 
+pub mod bind;
 pub mod dag;
+pub mod document;
+mod explain;
 pub mod hazard;
 pub mod json;
 pub mod passes;
 #[cfg(test)]
 mod sample;
+pub mod submit;
 mod template;
 mod template_json;
 pub mod verify;

@@ -41,6 +41,13 @@ macro_rules! spelled {
 }
 spelled!(Owner OWNERS, Phase PHASES, Role ROLES, Mode MODES);
 
+impl Phase {
+    /// The phase of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        PHASES.iter().find(|(known, _)| *known == name).map(|(_, phase)| *phase)
+    }
+}
+
 impl Mode {
     /// Reads `read`, `write` or `read_write`.
     ///
