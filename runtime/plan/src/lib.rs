@@ -10,8 +10,10 @@ pub mod dag;
 pub mod document;
 mod explain;
 pub mod hazard;
+pub mod instantiate;
 pub mod json;
 pub mod passes;
+mod print;
 #[cfg(test)]
 mod sample;
 pub mod submit;

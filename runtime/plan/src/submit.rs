@@ -42,7 +42,7 @@ impl<E> Bound<'_, E> {
     pub fn submit<R, X: Error>(
         &self,
         bindings: &BTreeMap<String, R>,
-        launch: &mut dyn FnMut(Launch<'_, E, R>) -> Result<(), X>,
+        mut launch: impl FnMut(Launch<'_, E, R>) -> Result<(), X>,
     ) -> Result<(), SubmitError<X>> {
         let missing = self.required_bindings().iter().filter(|name| !bindings.contains_key(**name));
         let missing: Vec<String> = missing.map(|name| (*name).to_owned()).collect();

@@ -6,7 +6,8 @@
 //! - what a body uses without listing it in `externals` is owned, and owned by that body alone
 //! - the accesses of a loop or branch contain those of its bodies, rotating handles excepted
 //! - a rotation joins four arrays of one type; a condition is a boolean scalar that the body rewrites
-//! - arguments and accesses name the same resources; reserved kinds have their fixed parameters
+//! - arguments and accesses name the same resources; reserved kinds have their fixed parameters,
+//!   and no kernel has their symbols
 //! - a release names a resource that this body owns, once, and is no loop's or branch's business
 //! - capacities mention declared symbols; leaves, blocks are at least 1
 //! - the hazard law holds in every body
@@ -65,6 +66,9 @@ pub enum Rule {
     /// Arguments of a reserved kind.
     #[error("must have the arguments {0:?} and touch them accordingly")]
     Contract(&'static [&'static str]),
+    /// A kernel that is called like something the runtime does itself.
+    #[error("a kernel cannot be called `{0}`")]
+    Reserved(String),
     /// A resource that is an argument but not accessed, or the reverse.
     #[error("`{0}` must be both an argument and accessed")]
     Binding(String),
@@ -269,6 +273,9 @@ impl Check<'_> {
         self.order(id, task)?;
         self.bindings(task)?;
         match &task.kind {
+            TaskKind::Kernel { symbol, .. } if symbol.starts_with("__gf_") || symbol.starts_with("tiga.") => {
+                Err(Rule::Reserved(symbol.clone()))
+            }
             TaskKind::Kernel { units, .. } => self.units(units),
             TaskKind::Loop { body, rotate, trip } => self.looped(task, *body, rotate, trip, bodies),
             TaskKind::Branch { condition, then_body, else_body } => {

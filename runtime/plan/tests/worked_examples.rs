@@ -295,7 +295,7 @@ fn row_28_missing_binding() {
     let bound = bind_any(&document).unwrap();
     let mut launched = Vec::new();
     let mut submit = |bindings: &BTreeMap<String, i32>| {
-        bound.submit(bindings, &mut |launch| {
+        bound.submit(bindings, |launch| {
             launched.push((launch.invocation.name.clone(), launch.will_be_waited));
             Ok::<(), Infallible>(())
         })

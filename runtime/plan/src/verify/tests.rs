@@ -133,6 +133,17 @@ fn contract_and_binding() {
 }
 
 #[test]
+fn reserved() {
+    for name in ["__gf_release", "tiga.loop"] {
+        let shadow = |t: &mut Template| match &mut task(t, "init:0").kind {
+            TaskKind::Kernel { symbol, .. } => *symbol = name.into(),
+            _ => unreachable!(),
+        };
+        assert_eq!(broken_by(shadow), Rule::Reserved(name.into()));
+    }
+}
+
+#[test]
 fn release() {
     let borrowed = |t: &mut Template| {
         let (d, task) = (id(t, "d"), task(t, "release:0"));

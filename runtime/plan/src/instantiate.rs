@@ -1,0 +1,363 @@
+//! From a template to documents: sizes become numbers, each body a document of its own.
+
+use crate::bind::{BindError, bind};
+use crate::dag::Dag;
+use crate::document::{Argument, Document, DocumentAccess, DocumentError, Invocation, Requirement};
+use crate::passes::waits;
+use crate::template::*;
+use cranelift_entity::EntityRef;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use tiga_abi::{SizeError, Tier};
+
+/// Bytes of owned resources by tier, at the worst moment of a run in execution order.
+pub type Peak = BTreeMap<Tier, u64>;
+
+/// One body with sizes; invocation `i` of the document is task `i` of the body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// The body's name; that of the root is the program's.
+    pub name: String,
+    /// What runs.
+    pub document: Document,
+    /// What it needs of its own, the bodies that it runs included.
+    pub peak: Peak,
+}
+
+/// A template has no instance for these sizes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InstantiateError {
+    /// A size without value.
+    #[error("{place}: {source}")]
+    Size {
+        /// The resource or task.
+        place: String,
+        /// Why.
+        source: SizeError,
+    },
+    /// More bytes than 64 bits count.
+    #[error("the resources of `{0}` need more than 2^64 bytes")]
+    Peak(String),
+}
+
+/// An instance may not run: our own mistake.
+#[derive(Debug, thiserror::Error)]
+pub enum InstanceError {
+    /// It is not a valid document.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// It is not what its own text says.
+    #[error("the plan differs from its own text")]
+    Text,
+    /// It breaks a rule of binding, such as the hazard law.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// A reserved symbol with other arguments than its own.
+    #[error("`{invocation}` needs the arguments {parameters:?}")]
+    Contract {
+        /// The invocation.
+        invocation: String,
+        /// Its parameters.
+        parameters: &'static [&'static str],
+    },
+    /// An argument whose resource is not listed, or of another version.
+    #[error("`{invocation}` uses `{resource}`, which is not a resource of this version")]
+    Resource {
+        /// The invocation.
+        invocation: String,
+        /// The resource.
+        resource: String,
+    },
+    /// An argument that no access speaks of.
+    #[error("`{invocation}` does not say how it touches `{resource}`")]
+    Silent {
+        /// The invocation.
+        invocation: String,
+        /// The resource.
+        resource: String,
+    },
+}
+
+/// The version of data that lives in memory only.
+const SNAPSHOT: u64 = 0;
+
+/// Makes the documents of a verified template: first the root's, then those of its bodies in order.
+///
+/// # Errors
+/// A size that is unbound, negative or too large.
+pub fn instantiate(
+    template: &Template,
+    sizes: &dyn Fn(&str) -> Option<i64>,
+) -> Result<Vec<Instance>, InstantiateError> {
+    let mut capacities = Vec::with_capacity(template.resources.len());
+    for resource in template.resources.values() {
+        let bytes = resource.capacity.eval(sizes);
+        let place = || format!("resource `{}`", resource.binding());
+        capacities.push(bytes.map_err(|source| InstantiateError::Size { place: place(), source })?.unsigned_abs());
+    }
+    let mut make = Make { template, sizes, capacities, peaks: Vec::new() };
+    let mut instances = Vec::with_capacity(template.bodies.len() + 1);
+    for body in template.bodies.values() {
+        let instance = make.instance(body)?;
+        make.peaks.push(instance.peak.clone());
+        instances.push(instance);
+    }
+    instances.insert(0, make.instance(&template.root)?);
+    Ok(instances)
+}
+
+/// Proves that an instance may run: its text is a valid document that says the same, it binds, the
+/// hazard law holds, reserved symbols have their arguments. Gives the order of its invocations.
+///
+/// # Errors
+/// The first thing that is not so.
+pub fn check_instance(document: &Document) -> Result<Dag, InstanceError> {
+    if Document::parse(document.to_json().as_bytes())? != *document {
+        return Err(InstanceError::Text);
+    }
+    let dag = bind(document, &mut |_| Ok(Some(())))?.dag().clone();
+    let versions: BTreeMap<&str, u64> =
+        document.resources.iter().map(|resource| (resource.name.as_str(), resource.snapshot_version)).collect();
+    for task in &document.invocations {
+        check_invocation(task, &versions)?;
+    }
+    Ok(dag)
+}
+
+fn check_invocation(task: &Invocation, versions: &BTreeMap<&str, u64>) -> Result<(), InstanceError> {
+    let invocation = || task.name.clone();
+    let given = task.arguments.iter().map(|argument| argument.parameter.as_str());
+    match parameters_of(&task.executable_symbol) {
+        Some(parameters) if !given.eq(parameters.iter().copied()) => {
+            return Err(InstanceError::Contract { invocation: invocation(), parameters });
+        }
+        _ => {}
+    }
+    let touched: BTreeSet<&str> = task.accesses.iter().map(|access| access.binding.as_str()).collect();
+    for argument in &task.arguments {
+        let resource = || argument.resource.clone();
+        if versions.get(argument.resource.as_str()) != Some(&task.snapshot_version) {
+            return Err(InstanceError::Resource { invocation: invocation(), resource: resource() });
+        }
+        if !touched.contains(argument.resource.as_str()) {
+            return Err(InstanceError::Silent { invocation: invocation(), resource: resource() });
+        }
+    }
+    Ok(())
+}
+
+/// The parameters of a reserved symbol that has a fixed list of them.
+pub fn parameters_of(symbol: &str) -> Option<&'static [&'static str]> {
+    match symbol {
+        "__gf_join" => Some(&[]),
+        "__gf_release" => Some(&["instance"]),
+        "__gf_transfer" | "tiga.copy" => Some(&["source", "destination"]),
+        "tiga.build_transpose" => Some(&["row_ptr", "col", "t_row_ptr", "t_col", "perm"]),
+        "tiga.build_units" => Some(&["row_ptr", "long_rows", "leaf_base"]),
+        _ => None,
+    }
+}
+
+impl TaskKind {
+    /// The kind and the symbol in documents.
+    pub fn spelling(&self) -> (&'static str, &str) {
+        match self {
+            TaskKind::Kernel { symbol, .. } => ("local", symbol),
+            TaskKind::Loop { .. } => ("loop", "tiga.loop"),
+            TaskKind::Branch { .. } => ("branch", "tiga.if"),
+            TaskKind::Join => ("join", "__gf_join"),
+            TaskKind::Release => ("release", "__gf_release"),
+            TaskKind::Transfer => ("storage-transfer", "__gf_transfer"),
+            TaskKind::Copy => ("copy", "tiga.copy"),
+            TaskKind::BuildTranspose { .. } => ("build-transpose", "tiga.build_transpose"),
+            TaskKind::BuildUnits { .. } => ("build-units", "tiga.build_units"),
+        }
+    }
+}
+
+impl Units {
+    /// How many units there are; `None` if only the graph's built units tell.
+    ///
+    /// # Errors
+    /// A size that is unbound, negative or too large.
+    pub fn count(&self, sizes: &dyn Fn(&str) -> Option<i64>) -> Result<Option<i64>, SizeError> {
+        match self {
+            Units::Once => Ok(Some(1)),
+            Units::Rows(count) => count.eval(sizes).map(Some),
+            Units::Blocks { size, .. } if *size < 1 => Err(SizeError::DivisionByZero(size.to_string())),
+            Units::Blocks { extent, size } => {
+                let extent = extent.eval(sizes)?;
+                Ok(Some(extent / size + i64::from(extent % size != 0)))
+            }
+            Units::Leaves { .. } | Units::LongRows { .. } => Ok(None),
+        }
+    }
+}
+
+struct Make<'a> {
+    template: &'a Template,
+    sizes: &'a dyn Fn(&str) -> Option<i64>,
+    /// Bytes of each resource.
+    capacities: Vec<u64>,
+    /// Of the bodies made so far.
+    peaks: Vec<Peak>,
+}
+
+impl Make<'_> {
+    fn instance(&self, body: &Body) -> Result<Instance, InstantiateError> {
+        let invocations = body.tasks.values().map(|task| self.invocation(body, task)).collect::<Result<_, _>>()?;
+        let accessed = body.tasks.values().flat_map(|task| task.accesses.iter().map(|access| access.resource));
+        let used: BTreeSet<ResourceId> = accessed.chain(body.externals.iter().copied()).collect();
+        let waited_for: BTreeSet<TaskId> = body.tasks.values().flat_map(|task| task.after.iter().copied()).collect();
+        let last = body.tasks.iter().filter(|(id, _)| !waited_for.contains(id));
+        let document = Document {
+            resources: used.into_iter().map(|id| self.requirement(body, id)).collect(),
+            invocations,
+            terminals: last.map(|(_, task)| task.name.clone()).collect(),
+        };
+        Ok(Instance { name: body.name.clone(), document, peak: self.peak(body)? })
+    }
+
+    fn requirement(&self, body: &Body, id: ResourceId) -> Requirement {
+        let resource = &self.template.resources[id];
+        Requirement {
+            name: resource.binding(),
+            memory_space: resource.tier.name().into(),
+            layout: resource.layout.clone(),
+            device: resource.device().into(),
+            capacity_bytes: self.capacities[id.index()],
+            snapshot_version: SNAPSHOT,
+            external: resource.owner != Owner::Owned || body.externals.contains(&id),
+        }
+    }
+
+    fn invocation(&self, body: &Body, task: &Task) -> Result<Invocation, InstantiateError> {
+        let (kind, symbol) = task.kind.spelling();
+        let binding = |id: ResourceId| self.template.resources[id].binding();
+        let argument = |arg: &Arg| Argument { parameter: arg.parameter.clone(), resource: binding(arg.resource) };
+        let access = |access: &Access| DocumentAccess {
+            binding: binding(access.resource),
+            mode: access.mode,
+            snapshot_version: SNAPSHOT,
+            partition: access.partition.clone(),
+        };
+        Ok(Invocation {
+            name: task.name.clone(),
+            task_kind: kind.into(),
+            phase: task.phase,
+            executable_symbol: symbol.into(),
+            depends_on: task.after.iter().map(|id| body.tasks[*id].name.clone()).collect(),
+            arguments: task.args.iter().map(argument).collect(),
+            accesses: task.accesses.iter().map(access).collect(),
+            snapshot_version: SNAPSHOT,
+            metadata: self.metadata(body, task)?,
+        })
+    }
+
+    fn metadata(&self, body: &Body, task: &Task) -> Result<Map<String, Value>, InstantiateError> {
+        let name = |id: ResourceId| self.template.resources[id].name.as_str();
+        let body_name = |id: BodyId| self.template.bodies[id].name.as_str();
+        let count = |count: &Count| match count {
+            Count::Const(value) => json!(value),
+            Count::Resource(id) => json!(name(*id)),
+        };
+        let tree = match &task.kind {
+            TaskKind::Kernel { relation, units, .. } => {
+                let place = || format!("`{}` task `{}`", body.name, task.name);
+                let units = self.units(units).map_err(|source| InstantiateError::Size { place: place(), source })?;
+                let roles = task.args.iter().map(|arg| (arg.parameter.clone(), json!(arg.role.name())));
+                json!({"relation": relation, "roles": Value::Object(roles.collect()), "units": units})
+            }
+            TaskKind::Loop { body, rotate, trip } => {
+                let rotate: Vec<_> = rotate.iter().map(|r| [r.read, r.write, r.a, r.b].map(name)).collect();
+                let mut tree =
+                    json!({"body": body_name(*body), "rotate": rotate, "peak_bytes": self.nested(&task.kind)});
+                match trip {
+                    Trip::Counted(rounds) => tree["count"] = count(rounds),
+                    Trip::While { condition, at_most } => {
+                        tree["condition"] = json!(name(*condition));
+                        tree["at_most"] = count(at_most);
+                    }
+                }
+                tree
+            }
+            TaskKind::Branch { condition, then_body, else_body } => json!({
+                "condition": name(*condition), "then": body_name(*then_body), "else": body_name(*else_body),
+                "peak_bytes": self.nested(&task.kind),
+            }),
+            TaskKind::BuildTranspose { relation } => json!({"relation": relation}),
+            TaskKind::BuildUnits { relation, leaf } => json!({"relation": relation, "leaf": leaf}),
+            TaskKind::Join | TaskKind::Release | TaskKind::Transfer | TaskKind::Copy => json!({}),
+        };
+        Ok(tree.as_object().cloned().unwrap_or_default())
+    }
+
+    fn units(&self, units: &Units) -> Result<Value, SizeError> {
+        let count = units.count(self.sizes)?;
+        Ok(match units {
+            Units::Once => json!({"are": "once", "count": count}),
+            Units::Rows(_) => json!({"are": "rows", "count": count}),
+            Units::Blocks { size, .. } => json!({"are": "blocks", "count": count, "size": size}),
+            Units::Leaves { relation, leaf } => json!({"are": "leaves", "relation": relation, "leaf": leaf}),
+            Units::LongRows { relation, leaf } => json!({"are": "long-rows", "relation": relation, "leaf": leaf}),
+        })
+    }
+
+    /// What the bodies that a task runs need of their own: both sides of a branch never run at once.
+    fn nested_peak(&self, kind: &TaskKind) -> Peak {
+        let bodies = match kind {
+            TaskKind::Loop { body, .. } => vec![*body],
+            TaskKind::Branch { then_body, else_body, .. } => vec![*then_body, *else_body],
+            _ => Vec::new(),
+        };
+        let mut all = Peak::new();
+        for (tier, bytes) in bodies.into_iter().flat_map(|id| &self.peaks[id.index()]) {
+            let most = all.entry(*tier).or_default();
+            *most = (*most).max(*bytes);
+        }
+        all
+    }
+
+    fn nested(&self, kind: &TaskKind) -> Value {
+        let peak = self.nested_peak(kind);
+        peak.into_iter().map(|(tier, bytes)| (tier.name().to_owned(), json!(bytes))).collect::<Map<_, _>>().into()
+    }
+
+    /// Runs the body in execution order: a resource lives from its first access to its release.
+    fn peak(&self, body: &Body) -> Result<Peak, InstantiateError> {
+        let dag = Dag::new(waits(body)).expect("tasks of a verified template wait for earlier tasks only");
+        let mut peak = Peak::from([(Tier::Ram, 0)]);
+        let mut live: BTreeMap<Tier, u64> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        let overflow = || InstantiateError::Peak(body.name.clone());
+        for &index in dag.order() {
+            let task = &body.tasks[TaskId::new(index)];
+            for access in &task.accesses {
+                let (id, resource) = (access.resource, &self.template.resources[access.resource]);
+                if resource.owner == Owner::Owned && !body.externals.contains(&id) && seen.insert(id) {
+                    let bytes = live.entry(resource.tier).or_default();
+                    *bytes = bytes.checked_add(self.capacities[id.index()]).ok_or_else(overflow)?;
+                }
+            }
+            let nested = self.nested_peak(&task.kind);
+            for (tier, bytes) in &live {
+                let own = bytes.checked_add(nested.get(tier).copied().unwrap_or(0)).ok_or_else(overflow)?;
+                let most = peak.entry(*tier).or_default();
+                *most = (*most).max(own);
+            }
+            for (tier, bytes) in nested {
+                let most = peak.entry(tier).or_default();
+                *most = (*most).max(bytes);
+            }
+            if let (TaskKind::Release, Some(arg)) = (&task.kind, task.args.first()) {
+                let tier = self.template.resources[arg.resource].tier;
+                let bytes = live.entry(tier).or_default();
+                *bytes = bytes.saturating_sub(self.capacities[arg.resource.index()]);
+            }
+        }
+        Ok(peak)
+    }
+}
+
+#[cfg(test)]
+mod tests;
