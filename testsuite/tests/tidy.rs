@@ -159,3 +159,18 @@ fn a_law_that_nothing_breaks_is_found() {
     assert_eq!(tested("//! Breaks laws.\nfn f() { g(Rule::OrderedTwice); }\n"), 1);
     says(&planted("testsuite/verify/x.tir", "// expected-rule: Gone\n"), "no verifier has a `Rule::Gone`");
 }
+
+#[test]
+fn a_plant_that_no_longer_fits_is_found() {
+    let diff =
+        "diff --git a/abi/src/lib.rs b/abi/src/lib.rs\n--- a/abi/src/lib.rs\n+++ b/abi/src/lib.rs\n@@ -1 +1 @@\n";
+    let header = "Bug: other words\nKilled-by: cargo test -p tiga-abi\n";
+    let plant = |old: &str| format!("{header}{diff}-{old}\n+//! Words.\n");
+    let fits = plant("//! Element types of everything.");
+    assert_eq!(check(&house().with("testsuite/plants/a.patch", &fits)), []);
+    says(&planted("testsuite/plants/a.patch", &plant("//! Gone.")), "no longer in abi/src/lib.rs");
+    says(
+        &planted("testsuite/plants/a.patch", &fits.replace("Killed-by", "By")),
+        "lacks a line `Killed-by: cargo test …`",
+    );
+}

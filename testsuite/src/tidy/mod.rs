@@ -4,6 +4,7 @@ mod imports;
 mod laws;
 mod names;
 mod pages;
+mod plants;
 mod rust;
 mod sizes;
 mod words;
@@ -41,6 +42,7 @@ const CHECKS: &[Check] = &[
     ("words", words::check),
     ("pages", pages::check),
     ("laws", laws::check),
+    ("plants", plants::check),
 ];
 
 /// Folders that hold no sources of ours.
