@@ -4,6 +4,7 @@
 //! runner are written once. The law book of each level stands at the head of its verifier.
 
 mod attr;
+mod backend;
 mod body;
 mod builder;
 mod entity;
@@ -19,6 +20,7 @@ mod transplant;
 mod types;
 
 pub use attr::{Acc, AccRow, Attr, Attrs, Cmp, Guard, Key, Over, ReduceShape, Role, Space, Target};
+pub use backend::Backend;
 pub use body::{BlockData, Body, InstData, RegionData, ValueData, ValueDef};
 pub use builder::Builder;
 pub use entity::{Block, Inst, Region, Value};

@@ -1,0 +1,188 @@
+//! The way of a module: check, spell, verify, optimise, verify, emit.
+
+use crate::function::Speller;
+use crate::{LlvmError, check, emit, link, signature, symbol_name, target};
+use indexmap::IndexMap;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::TargetMachine;
+use inkwell::{AddressSpace, OptimizationLevel};
+use tiga_abi::{CpuTarget, Symbol};
+use tiga_ir::{Backend, Func, Level, Module};
+
+/// How hard LLVM tries. The bits of results do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptLevel {
+    /// No passes.
+    O0,
+    /// LLVM's `default<O3>`.
+    O,
+}
+
+/// What to compile for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The CPU.
+    pub target: CpuTarget,
+    /// The effort.
+    pub opt: OptLevel,
+}
+
+/// The backend as a value.
+#[derive(Clone, Copy, Debug)]
+pub struct Llvm {
+    /// What it compiles for.
+    pub options: Options,
+}
+
+impl Backend for Llvm {
+    type Artifact = Compiled;
+    type Error = LlvmError;
+
+    fn name(&self) -> &'static str {
+        "llvm"
+    }
+
+    fn compile(&self, module: &Module, kernels: &[Symbol]) -> Result<Compiled, LlvmError> {
+        compile(module, kernels, &self.options)
+    }
+}
+
+/// Compiled kernels in all their forms.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    options: Options,
+    symbols: IndexMap<Symbol, String>,
+    llvm_ir: String,
+    object: Vec<u8>,
+}
+
+impl Compiled {
+    /// The symbol of each kernel, in the order they were asked for.
+    pub fn symbols(&self) -> &IndexMap<Symbol, String> {
+        &self.symbols
+    }
+
+    /// Optimised LLVM IR as text.
+    pub fn llvm_ir(&self) -> &str {
+        &self.llvm_ir
+    }
+
+    /// A relocatable ELF object without undefined symbols.
+    pub fn object(&self) -> &[u8] {
+        &self.object
+    }
+
+    /// Assembly that assembles to the object.
+    ///
+    /// # Errors
+    /// LLVM cannot read or emit its own module.
+    pub fn asm(&self) -> Result<String, LlvmError> {
+        let context = Context::create();
+        let text = MemoryBuffer::create_from_memory_range_copy(self.llvm_ir.as_bytes(), NAME);
+        let module = context
+            .create_module_from_ir(text)
+            .map_err(|e| LlvmError::Llvm { action: "read its own module", message: e.to_string() })?;
+        emit::assembly(&machine(&self.options)?, &module)
+    }
+
+    /// An ELF shared object that exports the kernels and needs no other.
+    ///
+    /// # Errors
+    /// No linker, or it fails.
+    pub fn shared_object(&self) -> Result<Vec<u8>, LlvmError> {
+        link::shared_object(&self.object)
+    }
+}
+
+/// The name of every module: no path may reach an output.
+const NAME: &str = "tiga";
+
+/// Compiles functions of the kernel level.
+///
+/// # Errors
+/// Functions that are no kernels or break the level's laws, a CPU without FMA, and what LLVM refuses.
+pub fn compile(module: &Module, kernels: &[Symbol], options: &Options) -> Result<Compiled, LlvmError> {
+    let machine = machine(options)?;
+    let context = Context::create();
+    let out = context.create_module(NAME);
+    out.set_source_file_name(NAME);
+    out.set_triple(&machine.get_triple());
+    out.set_data_layout(&machine.get_target_data().get_data_layout());
+    let attributes = attributes(&context, options)?;
+    let mut symbols = IndexMap::new();
+    for name in kernels {
+        let func = kernel(module, name)?;
+        let symbol = symbol_name(name);
+        if symbols.insert(name.clone(), symbol.clone()).is_some() {
+            return Err(LlvmError::Twice(name.to_string()));
+        }
+        spell(module, func, &symbol, &attributes, &context, &out)?;
+    }
+    emit::verify(&out, "as spelled")?;
+    if options.opt == OptLevel::O {
+        optimise(&out, &machine)?;
+        emit::verify(&out, "after optimisation")?;
+    }
+    let llvm_ir = out.print_to_string().to_string();
+    let object = emit::object(&machine, &out)?;
+    Ok(Compiled { options: *options, symbols, llvm_ir, object })
+}
+
+fn machine(options: &Options) -> Result<TargetMachine, LlvmError> {
+    let level = match options.opt {
+        OptLevel::O0 => OptimizationLevel::None,
+        OptLevel::O => OptimizationLevel::Aggressive,
+    };
+    target::machine(options.target, level)
+}
+
+fn kernel<'m>(module: &'m Module, name: &Symbol) -> Result<&'m Func, LlvmError> {
+    let func = module.funcs.get(name).ok_or_else(|| LlvmError::UnknownFunction(name.to_string()))?;
+    match func.level {
+        Level::Kernel => Ok(func),
+        level => Err(LlvmError::NotKernel { name: name.to_string(), level }),
+    }
+}
+
+fn spell<'c>(
+    module: &Module,
+    func: &Func,
+    symbol: &str,
+    attributes: &[Attribute],
+    context: &'c Context,
+    out: &inkwell::module::Module<'c>,
+) -> Result<(), LlvmError> {
+    let sources = signature::sources(func)?;
+    let order = check::reachable(func);
+    check::check(module, func, &order)?;
+    let pointer = context.ptr_type(AddressSpace::default()).into();
+    let unit = context.i64_type().into();
+    let target = out.add_function(symbol, context.void_type().fn_type(&[pointer, unit, unit], false), None);
+    for attribute in attributes {
+        target.add_attribute(AttributeLoc::Function, *attribute);
+    }
+    Speller::spell(context, out, func, &sources, &order, target)
+}
+
+/// `no-builtins`: LLVM must not turn a loop into a call of `memset` or `memcpy`.
+fn attributes(context: &Context, options: &Options) -> Result<Vec<Attribute>, LlvmError> {
+    let (cpu, features) = target::cpu(options.target)?;
+    let mut attributes = vec![
+        context.create_enum_attribute(Attribute::get_named_enum_kind_id("nounwind"), 0),
+        context.create_string_attribute("no-builtins", ""),
+        context.create_string_attribute("target-cpu", &cpu),
+    ];
+    if !features.is_empty() {
+        attributes.push(context.create_string_attribute("target-features", &features));
+    }
+    Ok(attributes)
+}
+
+fn optimise(module: &inkwell::module::Module<'_>, machine: &TargetMachine) -> Result<(), LlvmError> {
+    module
+        .run_passes("default<O3>", machine, PassBuilderOptions::create())
+        .map_err(|e| LlvmError::Llvm { action: "optimise", message: e.to_string() })
+}

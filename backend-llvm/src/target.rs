@@ -1,0 +1,155 @@
+//! CPUs: what LLVM is told, what a manifest must demand, how wide registers are.
+
+use crate::LlvmError;
+use inkwell::OptimizationLevel;
+use inkwell::targets::{
+    CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetMachineOptions, TargetTriple,
+};
+use tiga_abi::CpuTarget;
+
+/// Kernels are ELF objects of this platform.
+const TRIPLE: &str = "x86_64-unknown-linux-gnu";
+
+/// Features that kernels may use beyond x86-64's first level: LLVM's name, and the one that
+/// `is_x86_feature_detected!` knows. A feature outside this table is switched off, so that a manifest can
+/// always say what a kernel needs.
+const FEATURES: &[(&str, &str)] = &[
+    ("sse3", "sse3"),
+    ("ssse3", "ssse3"),
+    ("sse4.1", "sse4.1"),
+    ("sse4.2", "sse4.2"),
+    ("popcnt", "popcnt"),
+    ("cx16", "cmpxchg16b"),
+    ("avx", "avx"),
+    ("avx2", "avx2"),
+    ("bmi", "bmi1"),
+    ("bmi2", "bmi2"),
+    ("f16c", "f16c"),
+    ("fma", "fma"),
+    ("lzcnt", "lzcnt"),
+    ("movbe", "movbe"),
+    ("xsave", "xsave"),
+    ("adx", "adx"),
+    ("avx512f", "avx512f"),
+    ("avx512cd", "avx512cd"),
+    ("avx512bw", "avx512bw"),
+    ("avx512dq", "avx512dq"),
+    ("avx512vl", "avx512vl"),
+    ("avx512ifma", "avx512ifma"),
+    ("avx512vbmi", "avx512vbmi"),
+    ("avx512vbmi2", "avx512vbmi2"),
+    ("avx512vnni", "avx512vnni"),
+    ("avx512bitalg", "avx512bitalg"),
+    ("avx512vpopcntdq", "avx512vpopcntdq"),
+];
+
+/// How many rows of [`FEATURES`] make up `x86-64-v3`.
+const V3: usize = 15;
+
+/// What every x86-64 CPU has; left as LLVM found it.
+const BASELINE: &[&str] = &["64bit", "cmov", "cx8", "fxsr", "mmx", "sahf", "sse", "sse2"];
+
+/// What kernels need on any target.
+const NEEDED: &[&str] = &["avx2", "fma"];
+
+/// The features of the machine this runs on that kernels for `native` use, by the names of
+/// `is_x86_feature_detected!`.
+pub fn native_features() -> Vec<&'static str> {
+    let host = host_features();
+    FEATURES.iter().filter(|(llvm, _)| has(&host, llvm)).map(|(_, rust)| *rust).collect()
+}
+
+/// The features a CPU must have to run kernels for a target, by the names of `is_x86_feature_detected!`.
+pub fn required_features(target: CpuTarget) -> Vec<&'static str> {
+    match target {
+        CpuTarget::X86_64V3 => FEATURES[..V3].iter().map(|(_, rust)| *rust).collect(),
+        CpuTarget::Native => native_features(),
+    }
+}
+
+/// The width of the target's widest registers in bytes: 32, or 64 with AVX-512.
+pub fn simd_bytes(target: CpuTarget) -> usize {
+    if required_features(target).contains(&"avx512f") { 64 } else { 32 }
+}
+
+/// LLVM's name of the CPU and its feature string.
+pub(crate) fn cpu(target: CpuTarget) -> Result<(String, String), LlvmError> {
+    match target {
+        CpuTarget::X86_64V3 => Ok(("x86-64-v3".into(), String::new())),
+        CpuTarget::Native => {
+            let host = host_features();
+            if let Some(missing) = NEEDED.iter().find(|f| !has(&host, f)) {
+                return Err(LlvmError::Cpu(missing));
+            }
+            Ok((TargetMachine::get_host_cpu_name().to_string(), kept_features(&host)))
+        }
+    }
+}
+
+/// The machine that code is generated for.
+pub(crate) fn machine(target: CpuTarget, level: OptimizationLevel) -> Result<TargetMachine, LlvmError> {
+    Target::initialize_x86(&InitializationConfig::default());
+    let triple = TargetTriple::create(TRIPLE);
+    let failed = |message: String| LlvmError::Llvm { action: "generate code for x86-64", message };
+    let (cpu, features) = cpu(target)?;
+    let options = TargetMachineOptions::new()
+        .set_cpu(&cpu)
+        .set_features(&features)
+        .set_level(level)
+        .set_reloc_mode(RelocMode::PIC)
+        .set_code_model(CodeModel::Default);
+    Target::from_triple(&triple)
+        .map_err(|e| failed(e.to_string()))?
+        .create_target_machine_from_options(&triple, options)
+        .ok_or_else(|| failed(format!("no machine for the CPU {cpu}")))
+}
+
+fn host_features() -> String {
+    TargetMachine::get_host_cpu_features().to_string()
+}
+
+fn has(host: &str, feature: &str) -> bool {
+    host.split(',').any(|f| f.strip_prefix('+') == Some(feature))
+}
+
+/// The host's features with those switched off that no manifest could name. LLVM prefers 256-bit vectors on
+/// many CPUs with AVX-512; schedules pick the width here.
+fn kept_features(host: &str) -> String {
+    let known = |name: &str| BASELINE.contains(&name) || FEATURES.iter().any(|(llvm, _)| *llvm == name);
+    let mut kept: Vec<String> = host
+        .split(',')
+        .filter_map(|f| f.strip_prefix(['+', '-']).map(|name| (f, name)))
+        .map(|(f, name)| if known(name) { f.to_owned() } else { format!("-{name}") })
+        .collect();
+    kept.sort_by(|a, b| a[1..].cmp(&b[1..]));
+    if has(host, "avx512f") {
+        kept.push("-prefer-256-bit".into());
+    }
+    kept.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn level_three_is_a_prefix_of_the_table() {
+        let v3 = required_features(CpuTarget::X86_64V3);
+        assert!(v3.contains(&"fma") && v3.contains(&"f16c") && !v3.contains(&"avx512f"));
+        assert_eq!(v3.last(), Some(&"xsave"));
+        assert_eq!(simd_bytes(CpuTarget::X86_64V3), 32);
+    }
+
+    #[test]
+    fn unnamed_features_are_switched_off() {
+        let kept = kept_features("+sse2,+avx512f,+amx-tile,-fma4,+fma");
+        assert_eq!(kept, "-amx-tile,+avx512f,+fma,-fma4,+sse2,-prefer-256-bit");
+    }
+
+    #[test]
+    fn native_features_are_really_here() {
+        let native = native_features();
+        assert_eq!(native.contains(&"fma"), std::arch::is_x86_feature_detected!("fma"));
+        assert_eq!(native.contains(&"avx512f"), std::arch::is_x86_feature_detected!("avx512f"));
+    }
+}
