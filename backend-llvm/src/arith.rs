@@ -1,7 +1,7 @@
 //! Arithmetic: total on integers, IEEE on floats.
 
 use crate::LlvmError;
-use crate::function::{Speller, Spelled};
+use crate::function::{Spelled, Speller};
 use inkwell::values::{BasicValueEnum, InstructionOpcode};
 use tiga_abi::DType;
 use tiga_ir::{InstData, Scalar};

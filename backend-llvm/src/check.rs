@@ -35,7 +35,7 @@ pub(crate) fn reachable(func: &Func) -> Vec<Block> {
 
 /// Checks the reachable blocks.
 pub(crate) fn check(module: &Module, func: &Func, blocks: &[Block]) -> Result<(), LlvmError> {
-    let broken = |at: String, law| LlvmError::Malformed { kernel: func.name.to_string(), at, law };
+    let broken = |at: String, law| LlvmError::Malformed { kernel: func.name.to_string(), at, law: Box::new(law) };
     for block in blocks {
         let at = |inst: Inst| {
             let data = func.body.inst(inst);
@@ -67,9 +67,9 @@ fn check_inst(module: &Module, func: &Func, inst: Inst) -> Result<(), Malformed>
     }
     let view = OpView { module, body, inst };
     if data.op == tiga_ir::ops::RETURN {
-        view.arity(0)?;
+        view.arity(0).map_err(Box::new)?;
     }
-    let inferred = data.op.infer(view)?;
+    let inferred = data.op.infer(view).map_err(Box::new)?;
     if !inferred.iter().eq(data.results.iter().map(|v| body.ty(*v))) {
         return Err(Malformed::Results);
     }
@@ -93,6 +93,6 @@ fn check_value(func: &Func, value: Value) -> Result<(), Malformed> {
     match func.body.ty(value) {
         Type::Tensor(t) if t.is_scalar() => Ok(()),
         Type::Vector(DType::Bool | DType::I32 | DType::I64 | DType::F32 | DType::F64, 1..=64) | Type::Ptr(_) => Ok(()),
-        other => Err(Malformed::ValueType(other.clone())),
+        other => Err(Malformed::ValueType(Box::new(other.clone()))),
     }
 }

@@ -1,7 +1,7 @@
 //! Comparisons and selection.
 
 use crate::LlvmError;
-use crate::function::{Speller, Spelled};
+use crate::function::{Spelled, Speller};
 use inkwell::values::BasicValueEnum;
 use inkwell::{FloatPredicate, IntPredicate};
 use tiga_ir::InstData;

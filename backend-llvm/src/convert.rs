@@ -1,6 +1,6 @@
 //! Conversions of values and of bits.
 
-use crate::function::{Speller, Spelled, vector_of};
+use crate::function::{Spelled, Speller, vector_of};
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::InstructionOpcode;
 use tiga_abi::DType;

@@ -32,7 +32,7 @@ pub enum LlvmError {
         /// Its name.
         name: String,
         /// Its type.
-        found: Type,
+        found: Box<Type>,
         /// What stands in its place by the contract.
         expected: &'static str,
     },
@@ -47,7 +47,7 @@ pub enum LlvmError {
         /// The instruction or block.
         at: String,
         /// The broken law.
-        law: Malformed,
+        law: Box<Malformed>,
     },
 
     /// The machine cannot run what every kernel may contain.
@@ -116,13 +116,13 @@ pub enum Malformed {
     Op(&'static str),
     /// An ill-typed instruction.
     #[error(transparent)]
-    Type(#[from] TypeError),
+    Type(#[from] Box<TypeError>),
     /// Results whose types are not those of the op's rule.
     #[error("the types of its results are not those of its rule")]
     Results,
     /// A value of a type that kernels do not have.
     #[error("kernels have no values of type {0}")]
-    ValueType(Type),
+    ValueType(Box<Type>),
     /// A block that does not end with its only terminator.
     #[error("a block ends with a terminator and has no other")]
     Terminator,

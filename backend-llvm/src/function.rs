@@ -9,11 +9,8 @@ use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::module::Module;
-use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
-use inkwell::values::{
-    BasicValue, BasicValueEnum, CallSiteValue, FunctionValue, InstructionOpcode, IntValue, PhiValue, PointerValue,
-    VectorValue,
-};
+use inkwell::types::{BasicTypeEnum, VectorType};
+use inkwell::values::{BasicValueEnum, CallSiteValue, FunctionValue, InstructionOpcode, PhiValue, PointerValue};
 use std::collections::BTreeMap;
 use tiga_abi::{DType, KernelArgs};
 use tiga_ir::{Block, Func, InstData, KernelOp, Scalar, Type, Value};
@@ -44,8 +41,7 @@ impl<'c, 'a> Speller<'c, 'a> {
         target: FunctionValue<'c>,
     ) -> Result<(), LlvmError> {
         let builder = context.create_builder();
-        let mut speller =
-            Speller { context, module, builder, func, values: BTreeMap::new(), blocks: IndexMap::new() };
+        let mut speller = Speller { context, module, builder, func, values: BTreeMap::new(), blocks: IndexMap::new() };
         let entry = context.append_basic_block(target, "entry");
         speller.builder.position_at_end(entry);
         speller.prologue(sources, target)?;
@@ -122,7 +118,9 @@ impl<'c, 'a> Speller<'c, 'a> {
         let pointer = self.pointer_type();
         for (param, source) in self.func.params().iter().zip(sources) {
             let value = match source {
-                Source::Symbol(i) => self.argument(args, std::mem::offset_of!(KernelArgs, sym), *i, self.i64().into())?,
+                Source::Symbol(i) => {
+                    self.argument(args, std::mem::offset_of!(KernelArgs, sym), *i, self.i64().into())?
+                }
                 Source::Pointer(i) => self.argument(args, std::mem::offset_of!(KernelArgs, ptr), *i, pointer)?,
                 Source::Scratch => self.field(args, std::mem::offset_of!(KernelArgs, scratch))?.into(),
                 Source::UnitBegin => arg(1),
@@ -159,7 +157,7 @@ impl<'c, 'a> Speller<'c, 'a> {
         let undefined = || LlvmError::Malformed {
             kernel: self.func.name.to_string(),
             at: value.to_string(),
-            law: Malformed::Undefined,
+            law: Box::new(Malformed::Undefined),
         };
         self.values.get(&value).copied().ok_or_else(undefined)
     }

@@ -1,6 +1,6 @@
 //! Logic on `bool` and on the bits of integers.
 
-use crate::function::{Speller, Spelled};
+use crate::function::{Spelled, Speller};
 use inkwell::values::InstructionOpcode;
 use tiga_abi::DType;
 use tiga_ir::{InstData, Scalar};

@@ -2,11 +2,11 @@
 //! are not accessed. Nothing is said about aliasing: the ABI lets a program bind one array twice.
 
 use crate::address::{element, elements};
-use crate::function::{Speller, Spelled, vector_of};
+use crate::function::{Spelled, Speller, vector_of};
 use crate::{LlvmError, vector};
 use inkwell::attributes::AttributeLoc;
 use inkwell::types::BasicTypeEnum;
-use inkwell::values::{BasicValueEnum, InstructionOpcode, PointerValue};
+use inkwell::values::{BasicValue, BasicValueEnum, InstructionOpcode, PointerValue};
 use tiga_abi::DType;
 use tiga_ir::{InstData, Key, Scalar, Type};
 
@@ -19,13 +19,14 @@ impl<'c> Speller<'c, '_> {
         let loaded = match data.operands.get(2) {
             Some(mask) => {
                 let args = [address.into(), self.value(*mask)?, ty.const_zero()];
-                self.masked("llvm.masked.load", &[ty, self.pointer_type()], &args, 0, dtype)?
+                self.masked_read("llvm.masked.load", &[ty, self.pointer_type()], &args, dtype)?
             }
-            None => self.builder.build_load(ty, address, "")?,
+            None => {
+                let loaded = self.builder.build_load(ty, address, "")?;
+                self.align(loaded.as_instruction_value().expect("a load is an instruction"), dtype)?;
+                loaded
+            }
         };
-        if let (None, Some(load)) = (data.operands.get(2), loaded.as_instruction_value()) {
-            self.align(load, dtype)?;
-        }
         self.from_storage(dtype, lanes, loaded)
     }
 
@@ -40,8 +41,7 @@ impl<'c> Speller<'c, '_> {
         match data.operands.get(3) {
             Some(mask) => {
                 let overload = [value.get_type(), self.pointer_type()];
-                let call =
-                    self.call("llvm.masked.store", &overload, &[value, address.into(), self.value(*mask)?])?;
+                let call = self.call("llvm.masked.store", &overload, &[value, address.into(), self.value(*mask)?])?;
                 call.set_alignment_attribute(AttributeLoc::Param(1), dtype.bytes() as u32);
                 Ok(())
             }
@@ -61,8 +61,8 @@ impl<'c> Speller<'c, '_> {
         };
         let ty = self.storage(dtype, Some(lanes));
         let overload = [ty, addresses.get_type().into()];
-        let loaded =
-            self.masked("llvm.masked.gather", &overload, &[addresses.into(), mask, ty.const_zero()], 0, dtype)?;
+        let args = [addresses.into(), mask, ty.const_zero()];
+        let loaded = self.masked_read("llvm.masked.gather", &overload, &args, dtype)?;
         self.from_storage(dtype, Some(lanes), loaded)
     }
 
@@ -88,16 +88,16 @@ impl<'c> Speller<'c, '_> {
         element(&self.builder, self.storage(self.dtype(data, first), None), base, index)
     }
 
-    fn masked(
+    /// A read whose first argument holds the addresses.
+    fn masked_read(
         &self,
         name: &'static str,
         overload: &[BasicTypeEnum<'c>],
         args: &[BasicValueEnum<'c>],
-        address: u32,
         dtype: DType,
     ) -> Spelled<'c> {
         let call = self.call(name, overload, args)?;
-        call.set_alignment_attribute(AttributeLoc::Param(address), dtype.bytes() as u32);
+        call.set_alignment_attribute(AttributeLoc::Param(0), dtype.bytes() as u32);
         call.try_as_basic_value().basic().ok_or(LlvmError::Intrinsic(name))
     }
 

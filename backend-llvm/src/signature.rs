@@ -28,7 +28,7 @@ pub(crate) fn sources(func: &Func) -> Result<Vec<Source>, LlvmError> {
         kernel: func.name.to_string(),
         index,
         name: func.param_name(index).to_owned(),
-        found: ty(index).clone(),
+        found: Box::new(ty(index).clone()),
         expected,
     };
     let Some(units) = params.len().checked_sub(2).filter(|n| is_i64(*n) && is_i64(n + 1)) else {

@@ -1,6 +1,6 @@
 //! Lanes: splat, numbering, shuffle, extract.
 
-use crate::function::{Speller, Spelled};
+use crate::function::{Spelled, Speller};
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, VectorValue};
 use tiga_ir::InstData;
