@@ -27,7 +27,7 @@ impl<'c> Speller<'c, '_> {
                 loaded
             }
         };
-        self.from_storage(dtype, lanes, loaded)
+        self.loaded(dtype, lanes, loaded)
     }
 
     pub(crate) fn store(&self, data: &InstData) -> Result<(), LlvmError> {
@@ -36,7 +36,7 @@ impl<'c> Speller<'c, '_> {
             Type::Vector(_, lanes) => Some(*lanes),
             _ => None,
         };
-        let value = self.to_storage(dtype, lanes, self.operand(data, 0)?)?;
+        let value = self.stored(dtype, lanes, self.operand(data, 0)?)?;
         let address = self.address(data, 1)?;
         match data.operands.get(3) {
             Some(mask) => {
@@ -63,7 +63,7 @@ impl<'c> Speller<'c, '_> {
         let overload = [ty, addresses.get_type().into()];
         let args = [addresses.into(), mask, ty.const_zero()];
         let loaded = self.masked_read("llvm.masked.gather", &overload, &args, dtype)?;
-        self.from_storage(dtype, Some(lanes), loaded)
+        self.loaded(dtype, Some(lanes), loaded)
     }
 
     pub(crate) fn prefetch(&self, data: &InstData) -> Result<(), LlvmError> {
@@ -118,7 +118,8 @@ impl<'c> Speller<'c, '_> {
         lanes.map_or(element, |n| vector_of(element, n).into())
     }
 
-    fn from_storage(&self, dtype: DType, lanes: Option<u32>, value: BasicValueEnum<'c>) -> Spelled<'c> {
+    /// What was read, in registers.
+    fn loaded(&self, dtype: DType, lanes: Option<u32>, value: BasicValueEnum<'c>) -> Spelled<'c> {
         if dtype != DType::Bool {
             return Ok(value);
         }
@@ -127,7 +128,8 @@ impl<'c> Speller<'c, '_> {
         Ok(self.builder.build_cast(InstructionOpcode::Trunc, value, ty, "")?)
     }
 
-    fn to_storage(&self, dtype: DType, lanes: Option<u32>, value: BasicValueEnum<'c>) -> Spelled<'c> {
+    /// What is to be written, as it stands in memory.
+    fn stored(&self, dtype: DType, lanes: Option<u32>, value: BasicValueEnum<'c>) -> Spelled<'c> {
         if dtype != DType::Bool {
             return Ok(value);
         }

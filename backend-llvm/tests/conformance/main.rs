@@ -4,6 +4,9 @@
 //! `case`, `elementwise`, `structural`, `coverage` and `values` know no backend; another one brings its own
 //! `native` and a `main` like this.
 
+// A test crate: a failed unwrap is a failed test, in helpers too.
+#![allow(clippy::unwrap_used)]
+
 mod case;
 mod coverage;
 mod elementwise;

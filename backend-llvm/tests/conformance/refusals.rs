@@ -44,8 +44,8 @@ fn broken_laws_are_named() {
 
 #[test]
 fn uses_before_definitions_are_refused() {
-    let late = "branch %c ^x, ^y ^x(): %v = const value(f32 1.0) : f32 jump ^z ^y(): jump ^z \
-                ^z(): %w = neg %v : f32 return";
+    let late = "branch %c ^x, ^y ^x(): %v = ptr.load %a, %unit_end : bool jump ^z ^y(): jump ^z \
+                ^z(): %w = not %v : bool return";
     let text = format!(
         "kernel @k(%a: ptr<bool>, %unit_begin: i64, %unit_end: i64) {{ %c = ptr.load %a, %unit_begin : bool {late} }}"
     );
