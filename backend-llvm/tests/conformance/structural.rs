@@ -269,7 +269,7 @@ fn carried(dtype: DType, shape: Shape) -> Case {
 fn chosen(dtype: DType, shape: Shape) -> Case {
     let n = shape.lanes();
     let (a, b) = (random(dtype, UNITS * n), random(dtype, UNITS * n + 1)[1..].to_vec());
-    let expected = (0..UNITS * n).map(|i| if (i / n) % 2 == 0 { a[i] } else { b[i] }).collect();
+    let expected = (0..UNITS * n).map(|i| if (i / n).is_multiple_of(2) { a[i] } else { b[i] }).collect();
     let (ty, load) = (shape.of(dtype), shape.attr());
     let body = format!(
         "  %low = and %i, %one : i64
