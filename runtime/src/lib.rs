@@ -1,1 +1,24 @@
-//! To be filled.
+//! Runs bundles inside host applications: open, bind, execute. No compiler, no Python.
+//!
+//! Opening and inspecting a bundle is safe whatever its bytes are. *Running* one runs the machine code in it:
+//! checksums catch damage, not malice.
+
+mod array;
+mod bundle;
+mod call;
+mod context;
+mod error;
+mod execute;
+mod float_env;
+mod graph;
+mod launch;
+mod library;
+mod memory;
+mod sizes;
+
+pub use array::{ArrayMut, ArrayRef};
+pub use bundle::Bundle;
+pub use call::Call;
+pub use context::{Context, UnitOrder};
+pub use error::{Origin, RuntimeError};
+pub use graph::Graph;

@@ -1,0 +1,100 @@
+//! A bundle ready to run: its manifest, plans, and the kernels of the best target.
+
+use crate::error::PlanProblem;
+use crate::library::Library;
+use crate::{Call, RuntimeError};
+use std::path::Path;
+use std::sync::Arc;
+use tiga_bundle::{Manifest, Program, Target};
+use tiga_plan::Template;
+
+/// An opened bundle. Cheap to clone; may be used from many threads.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    pub(crate) inner: Arc<Loaded>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) file: tiga_bundle::Bundle,
+    pub(crate) target: Target,
+    pub(crate) library: Library,
+}
+
+impl Bundle {
+    /// Opens a file and loads the kernels of the best target this machine can run.
+    ///
+    /// # Errors
+    /// The file is not a bundle; no target fits; the kernels cannot be loaded.
+    pub fn open(path: &Path) -> Result<Self, RuntimeError> {
+        Self::load(tiga_bundle::Bundle::open(path)?)
+    }
+
+    /// The same from memory.
+    ///
+    /// # Errors
+    /// As [`Bundle::open`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, RuntimeError> {
+        Self::load(tiga_bundle::Bundle::from_bytes(bytes)?)
+    }
+
+    fn load(file: tiga_bundle::Bundle) -> Result<Self, RuntimeError> {
+        let target = choose(file.manifest())?;
+        let object = file.kernels(&target.name).ok_or_else(|| RuntimeError::Load {
+            target: target.name.clone(),
+            reason: "the archive has no such entry".into(),
+        })?;
+        let library = Library::load(&target.name, object)?;
+        Ok(Self { inner: Arc::new(Loaded { file, target, library }) })
+    }
+
+    /// What the bundle says of itself.
+    pub fn manifest(&self) -> &Manifest {
+        self.inner.file.manifest()
+    }
+
+    /// The target whose kernels were loaded.
+    pub fn target(&self) -> &str {
+        &self.inner.target.name
+    }
+
+    /// Begins a call of a program.
+    ///
+    /// # Errors
+    /// No such program.
+    pub fn call(&self, program: &str) -> Result<Call<'_>, RuntimeError> {
+        let found = self.manifest().program(program).ok_or_else(|| RuntimeError::NoProgram {
+            found: program.into(),
+            available: list(self.manifest().programs.iter().map(|p| p.name.as_str())),
+        })?;
+        Ok(Call::new(self, found, self.plan(found)?))
+    }
+
+    fn plan(&self, program: &Program) -> Result<&Template, RuntimeError> {
+        self.inner.file.plan(&program.name).ok_or_else(|| RuntimeError::Plan {
+            program: program.name.clone(),
+            reason: PlanProblem::Part(program.plan.clone()),
+        })
+    }
+}
+
+/// Names for a message.
+pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|n| format!("`{n}`")).collect();
+    if names.is_empty() { "none".into() } else { names.join(", ") }
+}
+
+/// The last target in the bundle (they are listed from the least to the most demanding) that this machine can run.
+fn choose(manifest: &Manifest) -> Result<Target, RuntimeError> {
+    let mut missing = String::new();
+    for target in manifest.targets.iter().rev() {
+        let lacking: Vec<&str> =
+            target.features.iter().map(String::as_str).filter(|f| !crate::library::has_feature(f)).collect();
+        if lacking.is_empty() {
+            return Ok(target.clone());
+        }
+        missing = lacking.join(", ");
+    }
+    let available = list(manifest.targets.iter().map(|t| t.name.as_str()));
+    Err(RuntimeError::NoTarget { available, missing })
+}

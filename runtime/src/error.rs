@@ -1,0 +1,190 @@
+//! Refusals of the runtime: what was found, what was expected.
+
+use tiga_abi::{DType, SizeError};
+
+/// Where a size was seen: ``axis 0 of `x` ``.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(pub String);
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a bundle could not be opened, bound or run.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// The file is not a bundle.
+    #[error(transparent)]
+    Bundle(#[from] tiga_bundle::BundleError),
+    /// No kernels for this machine.
+    #[error("the bundle has kernels for {available}, none of which this machine can run: {missing} missing")]
+    NoTarget {
+        /// Targets in the bundle.
+        available: String,
+        /// Features of the last one that this machine lacks.
+        missing: String,
+    },
+    /// The shared object could not be loaded.
+    #[error("the kernels of target {target} cannot be loaded: {reason}")]
+    Load {
+        /// The target.
+        target: String,
+        /// The loader's message.
+        reason: String,
+    },
+    /// No such program.
+    #[error("the bundle has no program `{found}`; it has {available}")]
+    NoProgram {
+        /// What was asked for.
+        found: String,
+        /// Programs in the bundle.
+        available: String,
+    },
+    /// A name that is no parameter or result of the program.
+    #[error("`{program}` has no {what} `{found}`; it has {available}")]
+    NoParameter {
+        /// The program.
+        program: String,
+        /// `input`, `result` or `size`.
+        what: &'static str,
+        /// What was bound.
+        found: String,
+        /// What could be.
+        available: String,
+    },
+    /// A parameter bound twice.
+    #[error("`{0}` is bound twice")]
+    BoundTwice(String),
+    /// Parameters left unbound.
+    #[error("not bound: {0}")]
+    Missing(String),
+    /// A graph where an array is expected, or the other way round.
+    #[error("`{parameter}` is {expected}, found {found}")]
+    Kind {
+        /// The parameter.
+        parameter: String,
+        /// What it is.
+        expected: &'static str,
+        /// What was bound.
+        found: &'static str,
+    },
+    /// Another element type.
+    #[error("`{parameter}` has elements of type {expected}, found {found}")]
+    DType {
+        /// The parameter.
+        parameter: String,
+        /// The type expected.
+        expected: DType,
+        /// The type found.
+        found: DType,
+    },
+    /// Another number of axes.
+    #[error("`{parameter}` has {expected} axes, found {found}")]
+    Rank {
+        /// The parameter.
+        parameter: String,
+        /// Axes expected.
+        expected: usize,
+        /// Axes found.
+        found: usize,
+    },
+    /// The same size with two values.
+    #[error("{symbol} is {first} by {first_origin}, but {second} by {second_origin}")]
+    Conflict {
+        /// What has two values.
+        symbol: String,
+        /// The first value.
+        first: i64,
+        /// Where it was seen.
+        first_origin: Origin,
+        /// The second value.
+        second: i64,
+        /// Where it was seen.
+        second_origin: Origin,
+    },
+    /// A size that no input fixes.
+    #[error("no input fixes the size `{0}`: give it a value")]
+    Unbound(String),
+    /// A capacity that has no value.
+    #[error("a size of the plan has no value: {0}")]
+    Size(#[from] SizeError),
+    /// An array whose bytes do not have its shape.
+    #[error("`{parameter}` has {expected} bytes by its shape, found {found}")]
+    Bytes {
+        /// The parameter.
+        parameter: String,
+        /// Bytes by shape and type.
+        expected: usize,
+        /// Bytes given.
+        found: usize,
+    },
+    /// An array that is not aligned to its elements.
+    #[error("`{0}` is not aligned to its elements")]
+    Alignment(String),
+    /// An array with strides.
+    #[error("`{0}` is not contiguous: copy it first")]
+    Strides(String),
+    /// A graph too large for 32-bit columns.
+    #[error("the graph `{0}` has 2^31 or more sources, for which this bundle has no kernels")]
+    WideColumns(String),
+    /// Memory could not be allocated.
+    #[error("cannot allocate {bytes} bytes for `{resource}`")]
+    Memory {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The plan's resource.
+        resource: String,
+    },
+    /// The plan asks for something this runtime has not.
+    #[error("the plan of `{program}` cannot run here: {reason}")]
+    Plan {
+        /// The program.
+        program: String,
+        /// What is wrong.
+        reason: PlanProblem,
+    },
+    /// The thread pool could not be made.
+    #[error("cannot start {threads} threads: {reason}")]
+    Threads {
+        /// How many.
+        threads: usize,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What is wrong with a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanProblem {
+    /// A kernel that the manifest does not list.
+    #[error("kernel `{0}` is not in the manifest")]
+    Kernel(String),
+    /// A kernel whose entry the shared object lacks.
+    #[error("kernel entry `{0}` is not in the shared object")]
+    Entry(String),
+    /// No variant whose guard holds.
+    #[error("no variant of kernel `{0}` may be used at these sizes")]
+    Variant(String),
+    /// An argument of a kernel that the task does not bind.
+    #[error("argument `{argument}` of kernel `{kernel}` is not bound")]
+    Argument {
+        /// The kernel.
+        kernel: String,
+        /// The parameter.
+        argument: String,
+    },
+    /// A resource read before anything was written.
+    #[error("`{0}` is used before it is written")]
+    Unwritten(String),
+    /// A kind of task that this runtime does not run.
+    #[error("task `{0}` is of a kind that is not supported yet")]
+    Task(String),
+    /// A graph part that does not exist.
+    #[error("`{0}` is not a part of a graph of this program")]
+    Part(String),
+    /// A document of the plan breaks a law.
+    #[error("{0}")]
+    Law(String),
+}

@@ -1,0 +1,283 @@
+//! Executes a plan: tasks in order, loops by rotation, memory at its first writer and until its release.
+#![allow(unsafe_code)]
+
+use crate::RuntimeError;
+use crate::call::Call;
+use crate::context::Context;
+use crate::error::PlanProblem;
+use crate::graph::{Rows, Units as RowUnits};
+use crate::launch::Launch;
+use crate::memory::Memory;
+use cranelift_entity::SecondaryMap;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::Arc;
+use tiga_plan::{Body, BodyId, Count, Owner, ResourceId, Rotation, Task, TaskKind, Template, Trip, Units};
+
+/// Where a resource is at the moment.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    address: *mut u8,
+    bytes: usize,
+}
+
+/// One run of a plan.
+pub(crate) struct Execution<'c, 'a> {
+    call: &'c mut Call<'a>,
+    context: &'c Context,
+    plan: &'a Template,
+    slots: SecondaryMap<ResourceId, Option<Slot>>,
+    owned: BTreeMap<ResourceId, Memory>,
+    /// Keeps derived structures alive while their addresses are in slots.
+    rows: Vec<Arc<Rows>>,
+    units: Vec<Arc<RowUnits>>,
+}
+
+impl<'c, 'a> Execution<'c, 'a> {
+    pub(crate) fn new(call: &'c mut Call<'a>, context: &'c Context) -> Result<Self, RuntimeError> {
+        let plan = call.plan;
+        let (slots, owned) = (SecondaryMap::new(), BTreeMap::new());
+        let mut execution = Self { call, context, plan, slots, owned, rows: Vec::new(), units: Vec::new() };
+        for (id, resource) in &plan.resources {
+            if resource.owner == Owner::Borrowed || resource.owner == Owner::Derived {
+                execution.slots[id] = execution.borrow(&resource.name)?;
+            }
+        }
+        Ok(execution)
+    }
+
+    pub(crate) fn run(&mut self) -> Result<(), RuntimeError> {
+        let plan = self.plan;
+        self.body(&plan.root)
+    }
+
+    fn problem(&self, reason: PlanProblem) -> RuntimeError {
+        RuntimeError::Plan { program: self.call.program.name.clone(), reason }
+    }
+
+    /// The caller's memory of a name, or an array of a graph. Handles that rotate have none before their loop runs.
+    fn borrow(&mut self, name: &str) -> Result<Option<Slot>, RuntimeError> {
+        if let Some(array) = self.call.outputs.get_mut(name) {
+            return Ok(Some(Slot { address: array.bytes.as_mut_ptr(), bytes: array.bytes.len() }));
+        }
+        if let Some(array) = self.call.inputs.get(name) {
+            // Kernels only read what the plan only reads; the verifier of templates has checked the modes.
+            return Ok(Some(Slot { address: array.bytes.as_ptr().cast_mut(), bytes: array.bytes.len() }));
+        }
+        let Some((graph, part)) = name.split_once('.') else { return Ok(None) };
+        let Some(graph) = self.call.graphs.get(graph).cloned() else { return Ok(None) };
+        let (transposed, part) = part.strip_prefix("t.").map_or((false, part), |part| (true, part));
+        let unknown = || PlanProblem::Part(name.to_owned());
+        if let Some((part, leaf)) = part.split_once('.') {
+            let leaf: i64 = leaf.parse().ok().filter(|n| *n > 0).ok_or_else(|| self.problem(unknown()))?;
+            let units = graph.units(transposed, leaf);
+            let slot = match part {
+                "long_rows" => slot_of(&units.long_rows),
+                "leaf_base" => slot_of(&units.leaf_base),
+                "leaf_row" => slot_of(&units.leaf_row),
+                _ => return Err(self.problem(unknown())),
+            };
+            self.units.push(units);
+            return Ok(Some(slot));
+        }
+        let rows = graph.rows(transposed);
+        let slot = match part {
+            "row_ptr" => slot_of(&rows.row_ptr),
+            "col" => slot_of(&rows.col),
+            "perm" => slot_of(&rows.perm),
+            _ => return Err(self.problem(unknown())),
+        };
+        self.rows.push(rows);
+        Ok(Some(slot))
+    }
+
+    fn body(&mut self, body: &'a Body) -> Result<(), RuntimeError> {
+        for task in body.tasks.values() {
+            self.allocate_written(task)?;
+            self.task(task)?;
+        }
+        Ok(())
+    }
+
+    /// Memory for owned resources that this task is the first to write.
+    fn allocate_written(&mut self, task: &Task) -> Result<(), RuntimeError> {
+        for access in &task.accesses {
+            let resource = &self.plan.resources[access.resource];
+            let absent = self.slots[access.resource].is_none();
+            if resource.owner == Owner::Owned && absent && task.kind != TaskKind::Release {
+                self.allocate(access.resource)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn allocate(&mut self, id: ResourceId) -> Result<(), RuntimeError> {
+        let resource = &self.plan.resources[id];
+        let bytes = resource.capacity.eval(&|s| self.call.sizes.get(s))? as usize;
+        let memory =
+            Memory::new(bytes).ok_or_else(|| RuntimeError::Memory { bytes, resource: resource.name.clone() })?;
+        self.slots[id] = Some(Slot { address: memory.address(), bytes });
+        self.owned.insert(id, memory);
+        Ok(())
+    }
+
+    fn slot(&self, id: ResourceId) -> Result<Slot, RuntimeError> {
+        let name = || self.plan.resources[id].name.clone();
+        self.slots[id].ok_or_else(|| self.problem(PlanProblem::Unwritten(name())))
+    }
+
+    fn task(&mut self, task: &'a Task) -> Result<(), RuntimeError> {
+        match &task.kind {
+            TaskKind::Kernel { symbol, units, .. } => self.kernel(task, symbol, units),
+            TaskKind::Loop { body, rotate, trip } => self.run_loop(*body, rotate, trip),
+            TaskKind::Branch { condition, then_body, else_body } => {
+                let side = if self.bool(*condition)? { *then_body } else { *else_body };
+                let plan = self.plan;
+                self.body(&plan.bodies[side])
+            }
+            TaskKind::Copy => self.copy(task.args[0].resource, task.args[1].resource),
+            TaskKind::Release => {
+                let id = task.args[0].resource;
+                self.slots[id] = None;
+                self.owned.remove(&id);
+                Ok(())
+            }
+            // Derived structures were built when the graph's arrays were borrowed.
+            TaskKind::Join | TaskKind::BuildTranspose { .. } | TaskKind::BuildUnits { .. } => Ok(()),
+            TaskKind::Transfer => Err(self.problem(PlanProblem::Task(task.name.clone()))),
+        }
+    }
+
+    fn kernel(&mut self, task: &Task, symbol: &str, units: &Units) -> Result<(), RuntimeError> {
+        let manifest = self.call.bundle.manifest();
+        let kernel = manifest.kernel(symbol).ok_or_else(|| self.problem(PlanProblem::Kernel(symbol.into())))?;
+        let size = |s: &str| self.call.sizes.get(s);
+        let variant = kernel.select(&size).ok_or_else(|| self.problem(PlanProblem::Variant(symbol.into())))?;
+        let entry = self.call.bundle.inner.library.kernel(&variant.entry);
+        let entry = entry.ok_or_else(|| self.problem(PlanProblem::Entry(variant.entry.clone())))?;
+        let mut sym = Vec::new();
+        for name in &kernel.syms {
+            sym.push(size(name).ok_or_else(|| RuntimeError::Unbound(name.to_string()))?);
+        }
+        let mut ptr: Vec<*mut c_void> = Vec::new();
+        for pointer in &kernel.ptrs {
+            let arg = task.args.iter().find(|a| a.parameter == pointer.parameter);
+            let arg = arg.ok_or_else(|| {
+                self.problem(PlanProblem::Argument { kernel: symbol.into(), argument: pointer.parameter.clone() })
+            })?;
+            ptr.push(self.slot(arg.resource)?.address.cast());
+        }
+        let scratch = kernel.scratch.eval(&size)? as usize;
+        let count = self.unit_count(units)?;
+        let launch = Launch { kernel: entry, sym, ptr, scratch };
+        let short = RuntimeError::Memory { bytes: scratch, resource: "scratch".into() };
+        launch.run(count, self.context).ok_or(short)
+    }
+
+    fn unit_count(&self, units: &Units) -> Result<i64, RuntimeError> {
+        let size = |s: &str| self.call.sizes.get(s);
+        let of = |relation: &str, leaf: i64| {
+            let (graph, transposed) = relation.strip_suffix(".t").map_or((relation, false), |graph| (graph, true));
+            let graph = self.call.graphs.get(graph);
+            graph.map(|g| g.units(transposed, leaf)).ok_or_else(|| self.problem(PlanProblem::Part(relation.to_owned())))
+        };
+        Ok(match units {
+            Units::Once => 1,
+            Units::Rows(rows) => rows.eval(&size)?,
+            Units::Blocks { extent, size: block } => (extent.eval(&size)? as u64).div_ceil(*block as u64) as i64,
+            Units::Leaves { relation, leaf } => of(relation, *leaf)?.leaf_row.len() as i64,
+            Units::LongRows { relation, leaf } => of(relation, *leaf)?.long_rows.len() as i64,
+        })
+    }
+
+    fn run_loop(&mut self, body: BodyId, rotate: &[Rotation], trip: &Trip) -> Result<(), RuntimeError> {
+        let plan = self.plan;
+        let rounds = match trip {
+            Trip::Counted(count) | Trip::While { at_most: count, .. } => self.count(*count)?,
+        };
+        for rotation in rotate {
+            for id in [rotation.a, rotation.b] {
+                if self.slots[id].is_none() {
+                    self.allocate(id)?;
+                }
+            }
+        }
+        let mut round = 0;
+        while round < rounds {
+            if let Trip::While { condition, .. } = trip
+                && !self.bool(*condition)?
+            {
+                break;
+            }
+            for rotation in rotate {
+                self.slots[rotation.read] = self.slots[rotation.a];
+                self.slots[rotation.write] = self.slots[rotation.b];
+            }
+            self.body(&plan.bodies[body])?;
+            for rotation in rotate {
+                self.swap(rotation.a, rotation.b);
+            }
+            round += 1;
+        }
+        for rotation in rotate {
+            self.settle(rotation.a)?;
+        }
+        Ok(())
+    }
+
+    /// Exchanges the memory of two resources.
+    fn swap(&mut self, a: ResourceId, b: ResourceId) {
+        let (first, second) = (self.slots[a], self.slots[b]);
+        self.slots[a] = second;
+        self.slots[b] = first;
+        let (first, second) = (self.owned.remove(&a), self.owned.remove(&b));
+        self.owned.extend(second.map(|memory| (a, memory)));
+        self.owned.extend(first.map(|memory| (b, memory)));
+    }
+
+    /// A result of the caller's that took part in a rotation must end in the caller's memory.
+    fn settle(&mut self, id: ResourceId) -> Result<(), RuntimeError> {
+        let resource = &self.plan.resources[id];
+        if resource.owner != Owner::Borrowed || !self.owned.contains_key(&id) {
+            return Ok(());
+        }
+        let slot = self.slot(id)?;
+        if let Some(home) = self.borrow(&resource.name)? {
+            // SAFETY: both have the resource's capacity and are different allocations.
+            unsafe { std::ptr::copy_nonoverlapping(slot.address, home.address, home.bytes.min(slot.bytes)) };
+            self.slots[id] = Some(home);
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, source: ResourceId, destination: ResourceId) -> Result<(), RuntimeError> {
+        let (from, to) = (self.slot(source)?, self.slot(destination)?);
+        // SAFETY: both are live for their stated bytes; equal shapes by the plan's laws, `min` in any case.
+        unsafe { std::ptr::copy(from.address, to.address, from.bytes.min(to.bytes)) };
+        Ok(())
+    }
+
+    fn bool(&self, id: ResourceId) -> Result<bool, RuntimeError> {
+        let slot = self.slot(id)?;
+        // SAFETY: a boolean scalar has one byte.
+        Ok(slot.bytes >= 1 && unsafe { *slot.address } != 0)
+    }
+
+    fn count(&self, count: Count) -> Result<i64, RuntimeError> {
+        match count {
+            Count::Const(n) => Ok(n),
+            Count::Resource(id) => {
+                let slot = self.slot(id)?;
+                if slot.bytes < 8 {
+                    return Err(self.problem(PlanProblem::Unwritten(self.plan.resources[id].name.clone())));
+                }
+                // SAFETY: an i64 scalar has eight bytes, aligned.
+                Ok(unsafe { slot.address.cast::<i64>().read_unaligned() })
+            }
+        }
+    }
+}
+
+fn slot_of<T>(values: &[T]) -> Slot {
+    Slot { address: values.as_ptr().cast_mut().cast(), bytes: std::mem::size_of_val(values) }
+}

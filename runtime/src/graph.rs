@@ -1,0 +1,152 @@
+//! Graph handles: a validated CSR relation, and the structures derived from it, built once.
+
+use crate::RuntimeError;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tiga_formats::{Csr, Indices};
+
+/// A graph, validated. Cheap to clone; derived structures are shared by the clones.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    plain: Arc<Rows>,
+    transposed: Mutex<Option<Arc<Rows>>>,
+    /// By transposed or not, and leaf size.
+    units: Mutex<BTreeMap<(bool, i64), Arc<Units>>>,
+}
+
+/// Rows by destination.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    pub(crate) num_src: usize,
+    pub(crate) row_ptr: Vec<i64>,
+    pub(crate) col: Vec<i32>,
+    /// The original edge at each position; empty for the graph itself.
+    pub(crate) perm: Vec<i64>,
+}
+
+/// Rows longer than a leaf, and their leaves.
+#[derive(Debug)]
+pub(crate) struct Units {
+    pub(crate) long_rows: Vec<i64>,
+    pub(crate) leaf_base: Vec<i64>,
+    pub(crate) leaf_row: Vec<i64>,
+}
+
+impl Graph {
+    /// A graph from a validated CSR.
+    ///
+    /// # Errors
+    /// 2^31 or more sources: kernels have 32-bit columns.
+    pub fn new(csr: &Csr) -> Result<Self, RuntimeError> {
+        let Indices::I32(col) = csr.col() else {
+            return Err(RuntimeError::WideColumns("graph".into()));
+        };
+        let plain =
+            Rows { num_src: csr.num_src(), row_ptr: csr.row_ptr().to_vec(), col: col.clone(), perm: Vec::new() };
+        let inner = Inner { plain: Arc::new(plain), transposed: Mutex::new(None), units: Mutex::new(BTreeMap::new()) };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Sources.
+    pub fn num_src(&self) -> usize {
+        self.inner.plain.num_src
+    }
+
+    /// Destinations.
+    pub fn num_dst(&self) -> usize {
+        self.inner.plain.row_ptr.len() - 1
+    }
+
+    /// Edges.
+    pub fn num_edges(&self) -> usize {
+        self.inner.plain.col.len()
+    }
+
+    pub(crate) fn rows(&self, transposed: bool) -> Arc<Rows> {
+        if !transposed {
+            return self.inner.plain.clone();
+        }
+        // A poisoned lock means that a builder panicked; it holds either nothing or a finished structure.
+        let mut slot = self.inner.transposed.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.get_or_insert_with(|| Arc::new(self.inner.plain.transpose())).clone()
+    }
+
+    pub(crate) fn units(&self, transposed: bool, leaf: i64) -> Arc<Units> {
+        let rows = self.rows(transposed);
+        let mut units = self.inner.units.lock().unwrap_or_else(PoisonError::into_inner);
+        units.entry((transposed, leaf)).or_insert_with(|| Arc::new(rows.units(leaf))).clone()
+    }
+}
+
+impl Rows {
+    /// The stable transpose: within a row, edges keep the order of the original traversal.
+    fn transpose(&self) -> Rows {
+        let num_dst = self.row_ptr.len() - 1;
+        let mut row_ptr = vec![0i64; self.num_src + 1];
+        for col in &self.col {
+            row_ptr[*col as usize + 1] += 1;
+        }
+        for i in 0..self.num_src {
+            row_ptr[i + 1] += row_ptr[i];
+        }
+        let mut next = row_ptr.clone();
+        let mut col = vec![0i32; self.col.len()];
+        let mut perm = vec![0i64; self.col.len()];
+        for row in 0..num_dst {
+            for edge in self.row_ptr[row]..self.row_ptr[row + 1] {
+                let place = &mut next[self.col[edge as usize] as usize];
+                col[*place as usize] = row as i32;
+                perm[*place as usize] = edge;
+                *place += 1;
+            }
+        }
+        Rows { num_src: num_dst, row_ptr, col, perm }
+    }
+
+    fn units(&self, leaf: i64) -> Units {
+        let mut units = Units { long_rows: Vec::new(), leaf_base: vec![0], leaf_row: Vec::new() };
+        for row in 0..self.row_ptr.len() - 1 {
+            let degree = self.row_ptr[row + 1] - self.row_ptr[row];
+            if degree > leaf {
+                let number = units.long_rows.len() as i64;
+                let leaves = (degree as u64).div_ceil(leaf as u64);
+                units.long_rows.push(row as i64);
+                units.leaf_row.extend(std::iter::repeat_n(number, leaves as usize));
+                units.leaf_base.push(units.leaf_row.len() as i64);
+            }
+        }
+        units
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph() -> Graph {
+        let csr = Csr::from_csr(vec![0, 2, 3, 5], Indices::I32(vec![0, 2, 1, 0, 1]), Some(3)).unwrap();
+        Graph::new(&csr).unwrap()
+    }
+
+    #[test]
+    fn the_transpose_is_stable_and_remembers_edges() {
+        let rows = graph().rows(true);
+        assert_eq!(rows.row_ptr, [0, 2, 4, 5]);
+        assert_eq!(rows.col, [0, 2, 1, 2, 0]);
+        assert_eq!(rows.perm, [0, 3, 2, 4, 1]);
+    }
+
+    #[test]
+    fn long_rows_are_cut_into_leaves() {
+        let units = graph().units(false, 1);
+        assert_eq!(units.long_rows, [0, 2]);
+        assert_eq!(units.leaf_base, [0, 2, 4]);
+        assert_eq!(units.leaf_row, [0, 0, 1, 1]);
+        assert!(graph().units(false, 2).long_rows.is_empty());
+    }
+}
