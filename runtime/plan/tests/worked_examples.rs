@@ -1,5 +1,7 @@
 //! The worked examples of the format's definition, one test a row.
 
+#![allow(clippy::unwrap_used, reason = "every function here is part of a test")]
+
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
