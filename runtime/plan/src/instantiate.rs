@@ -153,7 +153,7 @@ pub fn parameters_of(symbol: &str) -> Option<&'static [&'static str]> {
         "__gf_release" => Some(&["instance"]),
         "__gf_transfer" | "tiga.copy" => Some(&["source", "destination"]),
         "tiga.build_transpose" => Some(&["row_ptr", "col", "t_row_ptr", "t_col", "perm"]),
-        "tiga.build_units" => Some(&["row_ptr", "long_rows", "leaf_base"]),
+        "tiga.build_units" => Some(&["row_ptr", "long_rows", "leaf_base", "leaf_row"]),
         _ => None,
     }
 }

@@ -14,6 +14,7 @@
 
 use crate::dag::Dag;
 use crate::hazard::{Touch, first_hazard};
+use crate::instantiate::parameters_of;
 use crate::passes::waits;
 use crate::template::*;
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap};
@@ -283,28 +284,20 @@ impl Check<'_> {
                 self.nested(task, *then_body, &[], bodies)?;
                 self.nested(task, *else_body, &[], bodies)
             }
-            TaskKind::Join => contract(task, &[], &[]),
+            TaskKind::Join => contract(task, &[]),
             TaskKind::Release => {
-                contract(task, &["instance"], &[Mode::ReadWrite])?;
+                contract(task, &[Mode::ReadWrite])?;
                 let id = task.args[0].resource;
                 let owned = self.template.resources[id].owner == Owner::Owned && !self.lists(id);
                 if owned { Ok(()) } else { Err(Rule::Release(self.name(id))) }
             }
-            TaskKind::Transfer | TaskKind::Copy => {
-                contract(task, &["source", "destination"], &[Mode::Read, Mode::Write])
+            TaskKind::Transfer | TaskKind::Copy => contract(task, &[Mode::Read, Mode::Write]),
+            TaskKind::BuildTranspose { .. } => {
+                contract(task, &[Mode::Read, Mode::Read, Mode::Write, Mode::Write, Mode::Write])
             }
-            TaskKind::BuildTranspose { .. } => contract(
-                task,
-                &["row_ptr", "col", "t_row_ptr", "t_col", "perm"],
-                &[Mode::Read, Mode::Read, Mode::Write, Mode::Write, Mode::Write],
-            ),
             TaskKind::BuildUnits { leaf, .. } => {
                 positive(*leaf)?;
-                contract(
-                    task,
-                    &["row_ptr", "long_rows", "leaf_base", "leaf_row"],
-                    &[Mode::Read, Mode::Write, Mode::Write, Mode::Write],
-                )
+                contract(task, &[Mode::Read, Mode::Write, Mode::Write, Mode::Write])
             }
         }
     }
@@ -476,7 +469,9 @@ fn covers(task: &Task, id: ResourceId, effect: Effect) -> bool {
     (reads || !effect.reads) && (writes || !effect.writes)
 }
 
-fn contract(task: &Task, parameters: &'static [&'static str], modes: &[Mode]) -> Result<(), Rule> {
+/// The task has the parameters of its symbol, and touches them in these ways.
+fn contract(task: &Task, modes: &[Mode]) -> Result<(), Rule> {
+    let parameters = parameters_of(task.kind.spelling().1).unwrap_or_default();
     let named = task.args.iter().map(|arg| arg.parameter.as_str()).eq(parameters.iter().copied());
     let touched = named
         && task.accesses.len() == modes.len()
