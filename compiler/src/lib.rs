@@ -1,4 +1,6 @@
 //! The Tiga compiler: semantic analysis, lowerings, passes, packing, driver.
 
 pub mod lower;
+#[cfg(feature = "llvm")]
+pub mod pack;
 pub mod passes;
