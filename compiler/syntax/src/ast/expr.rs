@@ -250,7 +250,7 @@ pub struct Stmt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StmtKind {
     /// `let x = e;`
-    Let(Let),
+    Let(Box<Let>),
     /// What a syntax error hid; already reported.
     Error,
 }

@@ -34,7 +34,7 @@ pub enum ItemKind {
     /// `message …`
     Message(Message),
     /// `reducer …`
-    Reducer(Reducer),
+    Reducer(Box<Reducer>),
     /// `fn …`
     Function(Function),
     /// `program …`
