@@ -1,2 +1,42 @@
-//! To be filled.
-fn main() {}
+//! `tiga`: runs and inspects bundles from the shell.
+//!
+//! Exit codes: 0 done; 1 the input was refused, or a result is not as expected; 2 the command line makes no sense.
+
+mod inputs;
+mod inspect;
+mod run;
+mod show;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Runs compiled Tiga programs.
+#[derive(Parser)]
+#[command(name = "tiga", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs a program of a bundle.
+    Run(run::Run),
+    /// Shows what a bundle holds, without running any of it.
+    Inspect(inspect::Inspect),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(run) => run.run(),
+        Command::Inspect(inspect) => inspect.run(),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
