@@ -1,6 +1,8 @@
 //! The Tiga compiler: semantic analysis, lowerings, passes, packing, driver.
 
+pub mod builtin;
 pub mod lower;
 #[cfg(feature = "llvm")]
 pub mod pack;
 pub mod passes;
+pub mod sema;

@@ -1,0 +1,202 @@
+//! Arguments of a call: by position and name, then types against the callee's symbols.
+
+use super::super::error::SemaError;
+use super::super::hir::Expr;
+use super::super::signature::{Generics, Signature};
+use super::super::ty::{Graph, Substitution, Tensor, Ty};
+use super::{Checker, count};
+use tiga_abi::{Poly, Symbol};
+use tiga_ir::SymKind;
+use tiga_source::{Span, nearest};
+use tiga_syntax::ast::{self, ArgKind};
+
+/// What the symbols of a callee stand for, with the argument that decided it.
+#[derive(Default)]
+pub(super) struct Bindings {
+    pub(super) map: Substitution,
+    places: Vec<(Symbol, Span)>,
+}
+
+impl Bindings {
+    fn bind(&mut self, symbol: &Symbol, value: Poly, span: Span) {
+        if !self.map.contains_key(symbol) {
+            self.map.insert(symbol.clone(), value);
+            self.places.push((symbol.clone(), span));
+        }
+    }
+
+    /// Binds what stands alone in a parameter's type.
+    pub(super) fn infer(&mut self, param: &Ty, arg: &Ty, span: Span) {
+        match (param, arg) {
+            (Ty::Tensor(p), Ty::Tensor(a)) => {
+                if let (Some(p), Some(a)) = (&p.set, &a.set) {
+                    self.bind(p, Poly::symbol(a.clone()), span);
+                }
+                if p.dims.len() == a.dims.len() {
+                    for (p, a) in p.dims.iter().zip(&a.dims) {
+                        if let Some(symbol) = p.as_symbol() {
+                            self.bind(symbol, a.clone(), span);
+                        }
+                    }
+                }
+            }
+            (Ty::Graph(p), Ty::Graph(a)) => {
+                for (p, a) in p.symbols().into_iter().zip(a.symbols()) {
+                    self.bind(p, Poly::symbol(a.clone()), span);
+                }
+            }
+            _ => {
+                if let (Some(p), Some(a)) = (param.members(), arg.members()) {
+                    p.iter().zip(&a).for_each(|(p, a)| self.infer(p, a, span));
+                }
+            }
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// Arguments in the order of the parameters; `None` where one is missing, which is reported.
+    pub(super) fn arrange<'e>(
+        &mut self,
+        callee: &str,
+        names: &[&str],
+        args: &'e [ast::Arg],
+        span: Span,
+    ) -> Vec<Option<&'e ast::Expr>> {
+        let mut out: Vec<Option<&ast::Expr>> = vec![None; names.len()];
+        let mut failed = false;
+        for arg in args {
+            let ArgKind::Named(name) = &arg.kind else { continue };
+            match names.iter().position(|n| *n == name.text) {
+                Some(i) if out[i].is_some() => {
+                    let error = SemaError::RepeatedArgument { callee: callee.to_owned(), name: name.text.clone() };
+                    self.report(error.at(name.span));
+                    failed = true;
+                }
+                Some(i) => out[i] = Some(&arg.value),
+                None => {
+                    self.unknown_argument(callee, names, name);
+                    failed = true;
+                }
+            }
+        }
+        let positional: Vec<&ast::Expr> =
+            args.iter().filter(|a| !matches!(a.kind, ArgKind::Named(_))).map(|a| &a.value).collect();
+        let mut given = positional.iter();
+        for slot in out.iter_mut().filter(|slot| slot.is_none()) {
+            *slot = given.next().copied();
+        }
+        if given.next().is_some() {
+            let found = count(args.len(), "argument");
+            let error =
+                SemaError::ArgumentCount { callee: callee.to_owned(), expected: count(names.len(), "argument"), found };
+            self.report(error.at(span));
+        } else if !failed {
+            for (name, _) in names.iter().zip(&out).filter(|(_, slot)| slot.is_none()) {
+                let error = SemaError::MissingArgument { callee: callee.to_owned(), name: (*name).to_owned() };
+                self.report(error.at(span));
+            }
+        }
+        out
+    }
+
+    fn unknown_argument(&mut self, callee: &str, names: &[&str], name: &ast::Name) {
+        let error = SemaError::UnknownArgument { callee: callee.to_owned(), name: name.text.clone() };
+        let list: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+        let mut diagnostic = error.at(name.span).label("unknown parameter");
+        if list.is_empty() {
+            diagnostic = diagnostic.note("it has no parameters");
+        } else {
+            diagnostic = diagnostic.note(format!("its parameters are {}", list.join(", ")));
+        }
+        if let Some(near) = nearest(&name.text, names.iter().copied()) {
+            diagnostic = diagnostic.suggest(name.span, "a parameter with a similar name exists", near);
+        }
+        self.report(diagnostic);
+    }
+
+    /// Checks arguments against parameters; the callee's symbols, or `None` if something was reported.
+    pub(super) fn unify(&mut self, signature: &Signature, args: &[Option<Expr>], span: Span) -> Option<Substitution> {
+        let mut bindings = Bindings::default();
+        let pairs = || signature.params.iter().zip(args).filter_map(|(p, a)| Some((p, a.as_ref()?)));
+        for (param, arg) in pairs() {
+            bindings.infer(&param.ty, &arg.ty, arg.span);
+        }
+        let mut whole = args.iter().all(Option::is_some);
+        for (param, arg) in pairs() {
+            let text = format!("parameter `{}`: `{}`", param.name, self.show(&param.ty));
+            whole &= self.argument(&bindings, &param.ty, arg, (param.span, &text));
+        }
+        (whole && self.all_bound(signature, &signature.generics, &bindings, span)).then_some(bindings.map)
+    }
+
+    /// One argument against a parameter's type.
+    pub(super) fn argument(&mut self, bindings: &Bindings, param: &Ty, arg: &Expr, place: (Span, &str)) -> bool {
+        if arg.ty.is_error() || param.is_error() {
+            return false;
+        }
+        let want = param.substitute(&bindings.map);
+        let found = match &arg.ty {
+            // A transposed relation is one as any other, except for programs, which check that.
+            Ty::Graph(graph) => Ty::Graph(Graph { transposed: false, ..graph.clone() }),
+            other => other.clone(),
+        };
+        if self.fits(&found, &want) {
+            return true;
+        }
+        let error = SemaError::Mismatch { expected: self.show(&want), found: self.show(&arg.ty) };
+        let mut diagnostic =
+            error.at(arg.span).label(format!("this is `{}`", self.show(&arg.ty))).also(place.0, place.1);
+        diagnostic = self.point_at_declarations(diagnostic, [arg]);
+        for (symbol, decided) in symbols_of(param).into_iter().filter_map(|s| bindings.place(&s).map(|p| (s, p))) {
+            if decided != arg.span && bindings.map[&symbol].as_symbol() != Some(&symbol) {
+                diagnostic = diagnostic.also(decided, format!("`{symbol}` is `{}` here", bindings.map[&symbol]));
+            }
+        }
+        diagnostic = self.mismatch_help(diagnostic, arg, &want);
+        self.report(diagnostic);
+        false
+    }
+
+    /// Whether every symbol of the callee is known.
+    pub(super) fn all_bound(
+        &mut self,
+        signature: &Signature,
+        generics: &Generics,
+        bindings: &Bindings,
+        span: Span,
+    ) -> bool {
+        for (symbol, generic) in generics {
+            if bindings.map.contains_key(symbol) {
+                continue;
+            }
+            let error = SemaError::Uninferred { callee: signature.name.clone(), symbol: symbol.to_string() };
+            let what = if generic.kind == SymKind::Dim { "a dimension" } else { "a set" };
+            self.report(
+                error
+                    .at(span)
+                    .also(generic.span, "declared here")
+                    .note(format!("{what} is known from an argument in whose type it stands alone")),
+            );
+            return false;
+        }
+        true
+    }
+}
+
+impl Bindings {
+    fn place(&self, symbol: &Symbol) -> Option<Span> {
+        self.places.iter().find(|(s, _)| s == symbol).map(|(_, span)| *span)
+    }
+}
+
+/// The symbols in a type.
+fn symbols_of(ty: &Ty) -> Vec<Symbol> {
+    match ty {
+        Ty::Tensor(Tensor { set, dims, .. }) => {
+            set.iter().cloned().chain(dims.iter().flat_map(Poly::symbols)).collect()
+        }
+        Ty::Graph(graph) => graph.symbols().into_iter().cloned().collect(),
+        _ => ty.members().unwrap_or_default().iter().flat_map(symbols_of).collect(),
+    }
+}

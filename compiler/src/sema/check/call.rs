@@ -1,0 +1,218 @@
+//! Calls: which of the things that can be called a name means.
+
+use super::super::error::SemaError;
+use super::super::hir::{Expr, Kind};
+use super::super::items::Entry;
+use super::super::ty::Ty;
+use super::{Callee, Checker, count};
+use tiga_source::{Span, nearest};
+use tiga_syntax::ast::{self, ArgKind, ExprKind};
+
+/// Functions of the language that this compiler does not have yet.
+const LATER_FUNCTIONS: [&str; 18] = [
+    "dot",
+    "cross",
+    "contract",
+    "argmax",
+    "argmin",
+    "softmax",
+    "log_softmax",
+    "iota",
+    "take",
+    "one_hot",
+    "slice",
+    "reshape",
+    "concat",
+    "cumsum",
+    "transpose_axes",
+    "any",
+    "all",
+    "variance",
+];
+
+/// Relations of the language that this compiler cannot make yet.
+const LATER_RELATIONS: [&str; 7] =
+    ["dense", "triangular", "stencil", "radius", "knn", "add_self_loops", "concat_graphs"];
+
+impl Checker<'_> {
+    pub(super) fn call(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Expr {
+        let name = match &callee.kind {
+            ExprKind::Name(name) => name,
+            ExprKind::Error => return self.poison(span),
+            ExprKind::Field { base, name } => {
+                let base_name = super::expr::name_of(base);
+                if matches!(self.table.entry(&base_name), Some(Entry::Program(_))) && name.text.contains("vjp") {
+                    self.evaluate(args);
+                    let owner = ast::Name { span: base.span, text: base_name };
+                    return self.vjp(&owner, span);
+                }
+                return self.not_callable(callee, args, span);
+            }
+            _ => return self.not_callable(callee, args, span),
+        };
+        if let Some(id) = self.lookup(&name.text) {
+            let what = self.locals[id.0].ty.sort().to_owned();
+            let declared = self.locals[id.0].span;
+            self.evaluate(args);
+            let error = SemaError::NotCallable { name: name.text.clone(), what };
+            return self.fail(error.at(name.span).also(declared, "declared here"), span);
+        }
+        match self.table.entry(&name.text) {
+            Some(Entry::Message(index)) => self.message_call(index, args, span),
+            Some(Entry::Function(index)) => self.function(index, args, span),
+            Some(Entry::Program(index)) => self.program(index, args, span),
+            Some(Entry::Broken) => {
+                self.evaluate(args);
+                self.poison(span)
+            }
+            Some(entry @ Entry::Constant(_)) => {
+                self.evaluate(args);
+                let error = SemaError::NotCallable { name: name.text.clone(), what: entry.sort().to_owned() };
+                self.fail(error.at(name.span), span)
+            }
+            Some(Entry::Alias(_)) | None => match self.conversion_target(&name.text) {
+                Some(dtype) => self.conversion(name, dtype, args, span),
+                None => self.builtin(name, args, span),
+            },
+        }
+    }
+
+    fn not_callable(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Expr {
+        let value = self.expr(callee);
+        self.evaluate(args);
+        if value.ty == Ty::Error {
+            return self.poison(span);
+        }
+        let error = SemaError::NotCallable { name: "this".into(), what: value.ty.sort().to_owned() };
+        self.fail(error.at(callee.span), span)
+    }
+
+    /// Checks arguments whose callee is unknown, for the mistakes inside them.
+    pub(super) fn evaluate(&mut self, args: &[ast::Arg]) {
+        for arg in args.iter().filter(|a| !matches!(a.value.kind, ExprKind::List(_))) {
+            self.expr(&arg.value);
+        }
+    }
+
+    /// `heat.vjp`, which the `vjp` item reported if there is one.
+    pub(super) fn vjp(&mut self, program: &ast::Name, span: Span) -> Expr {
+        if self.table.vjps.contains(&program.text.as_str()) {
+            return self.poison(span);
+        }
+        self.fail(SemaError::Vjp.at(span), span)
+    }
+
+    fn conversion(&mut self, name: &ast::Name, dtype: Option<tiga_abi::DType>, args: &[ast::Arg], span: Span) -> Expr {
+        let Some([value]) = self.positional(&name.text, &[1], args, span).and_then(|v| <[Expr; 1]>::try_from(v).ok())
+        else {
+            return self.poison(span);
+        };
+        match dtype {
+            Some(dtype) => self.cast(value, dtype, span),
+            None => self.poison(span),
+        }
+    }
+
+    /// Arguments without names, as many as one of `counts`; `None` if something was reported.
+    pub(super) fn positional(
+        &mut self,
+        callee: &str,
+        counts: &[usize],
+        args: &[ast::Arg],
+        span: Span,
+    ) -> Option<Vec<Expr>> {
+        let mut whole = true;
+        for arg in args {
+            let name = match &arg.kind {
+                ArgKind::Positional => continue,
+                ArgKind::Named(name) => name.text.clone(),
+                ArgKind::AtMost => "at most".to_owned(),
+            };
+            let error = SemaError::UnknownArgument { callee: callee.to_owned(), name };
+            self.report(error.at(arg.span).label("unknown parameter"));
+            whole = false;
+        }
+        let values: Vec<Expr> = args.iter().map(|a| self.expr(&a.value)).collect();
+        if whole && !counts.contains(&values.len()) {
+            let wanted: Vec<String> = counts.iter().map(|n| n.to_string()).collect();
+            let noun = if counts == [1] { "argument" } else { "arguments" };
+            let expected = format!("{} {noun}", wanted.join(" or "));
+            let found = count(values.len(), "argument");
+            self.report(SemaError::ArgumentCount { callee: callee.to_owned(), expected, found }.at(span));
+            whole = false;
+        }
+        whole.then_some(values)
+    }
+
+    fn arguments(
+        &mut self,
+        signature: &super::super::signature::Signature,
+        args: &[ast::Arg],
+        span: Span,
+    ) -> Vec<Option<Expr>> {
+        let names: Vec<&str> = signature.params.iter().map(|p| &*p.name).collect();
+        let arranged = self.arrange(&signature.name, &names, args, span);
+        arranged.into_iter().map(|arg| arg.map(|a| self.expr(a))).collect()
+    }
+
+    /// A `fn` item.
+    fn function(&mut self, index: usize, args: &[ast::Arg], span: Span) -> Expr {
+        let table = self.table;
+        let signature = &table.functions[index].signature;
+        self.calls.push((Callee::Function(index), span));
+        let args = self.arguments(signature, args, span);
+        let Some(map) = self.unify(signature, &args, span) else {
+            return Expr { ty: self.result_despite(&signature.result), span, kind: Kind::Error };
+        };
+        let ty = signature.result.substitute(&map);
+        Expr { ty, span, kind: Kind::Function(index, map, args.into_iter().flatten().collect()) }
+    }
+
+    /// A program; several results are a record.
+    fn program(&mut self, index: usize, args: &[ast::Arg], span: Span) -> Expr {
+        let table = self.table;
+        let signature = &table.programs[index].signature;
+        self.needs_whole_graph(span, format!("a call of program `{}`", signature.name));
+        self.calls.push((Callee::Program(index), span));
+        let args = self.arguments(signature, args, span);
+        for arg in args.iter().flatten() {
+            if matches!(&arg.ty, Ty::Graph(g) if g.transposed) {
+                self.report(SemaError::TransposedArgument.at(arg.span));
+                return self.poison(span);
+            }
+        }
+        let Some(map) = self.unify(signature, &args, span) else {
+            return Expr { ty: self.result_despite(&signature.result), span, kind: Kind::Error };
+        };
+        let ty = signature.result.substitute(&map);
+        Expr { ty, span, kind: Kind::Program(index, args.into_iter().flatten().collect()) }
+    }
+
+    /// What is known of a result although the arguments are wrong: its type if it is a scalar.
+    fn result_despite(&self, result: &Ty) -> Ty {
+        match result {
+            Ty::Tensor(t) if t.is_scalar() => result.clone(),
+            _ => Ty::Error,
+        }
+    }
+
+    /// A name that nothing declares: not yet supported, misspelled or unknown.
+    pub(super) fn unknown_function(&mut self, name: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
+        if LATER_RELATIONS.contains(&name.text.as_str()) {
+            return self.fail(SemaError::Relation { name: name.text.clone() }.at(name.span), span);
+        }
+        if LATER_FUNCTIONS.contains(&name.text.as_str()) {
+            return self.fail(SemaError::Function { name: name.text.clone() }.at(name.span), span);
+        }
+        self.evaluate(args);
+        let error = SemaError::UnknownFunction { name: name.text.clone() }.at(name.span).label("not found");
+        let items = self.table.names(|e| matches!(e, Entry::Message(_) | Entry::Function(_) | Entry::Program(_)));
+        let mut candidates: Vec<&str> = items.collect();
+        candidates.extend(super::builtin::names());
+        let diagnostic = match nearest(&name.text, candidates) {
+            Some(near) => error.suggest(name.span, "a similar name exists", near),
+            None => error,
+        };
+        self.fail(diagnostic, span)
+    }
+}

@@ -1,0 +1,344 @@
+//! Checks bodies: names to values, overloads to ops, every expression to its type.
+//!
+//! A mistake is reported once: its expression gets the type [`Ty::Error`], and whatever depends on that is silent.
+
+mod arguments;
+mod builtin;
+mod call;
+mod control;
+mod expr;
+mod message;
+mod operator;
+
+pub(crate) use message::MessageBody;
+
+use super::error::SemaError;
+use super::hir::{Axis, Body, Callee, Expr, Kind, Local, LocalId};
+use super::infer::{Domain, Elem, Elems};
+use super::items::Table;
+use super::resolve::Resolver;
+use super::signature::{Generics, Param};
+use super::ty::{Graph, Tensor, Ty};
+use crate::builtin::BuiltinReducer;
+use tiga_abi::DType;
+use tiga_ir::Scalar;
+use tiga_source::{Diagnostic, Span};
+use tiga_syntax::ast;
+
+/// The state of checking one body.
+pub(crate) struct Checker<'a> {
+    table: &'a Table<'a>,
+    generics: &'a Generics,
+    errors: &'a mut Vec<Diagnostic>,
+    elems: Elems,
+    locals: Vec<Local>,
+    /// Names that mean a local, innermost last.
+    scope: Vec<(String, LocalId)>,
+    calls: Vec<(Callee, Span)>,
+    reducers: Vec<(BuiltinReducer, Elem)>,
+    literals: Vec<(Elem, String, Span)>,
+    whole_graph: Option<(Span, String)>,
+    /// What is refused by [`Checker::whole_graph`]; set inside messages.
+    message: Option<String>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(table: &'a Table<'a>, generics: &'a Generics, errors: &'a mut Vec<Diagnostic>) -> Self {
+        Checker {
+            table,
+            generics,
+            errors,
+            elems: Elems::default(),
+            locals: Vec::new(),
+            scope: Vec::new(),
+            calls: Vec::new(),
+            reducers: Vec::new(),
+            literals: Vec::new(),
+            whole_graph: None,
+            message: None,
+        }
+    }
+
+    /// The body of a program or function.
+    pub(crate) fn body(
+        table: &'a Table<'a>,
+        generics: &'a Generics,
+        params: &[Param],
+        block: &ast::Block,
+        result: &Ty,
+        name: &str,
+        errors: &'a mut Vec<Diagnostic>,
+    ) -> Body {
+        let mut checker = Checker::new(table, generics, errors);
+        for param in params {
+            checker.bind(&param.name, param.ty.clone(), param.span);
+        }
+        let value = checker.block(block);
+        let expr = checker.result(value, result, name);
+        checker.finish(expr)
+    }
+
+    /// The value of a `const` item.
+    pub(crate) fn constant(
+        table: &'a Table<'a>,
+        generics: &'a Generics,
+        constant: &super::items::Constant<'_>,
+        errors: &'a mut Vec<Diagnostic>,
+    ) -> Body {
+        let mut checker = Checker::new(table, generics, errors);
+        let value = checker.expr(&constant.ast.value);
+        if let Some((span, _)) = &checker.whole_graph {
+            checker.errors.push(SemaError::NotConstant.at(*span));
+        }
+        let value = checker.expect(value, &constant.ty, Some((constant.ast.ty.span, "declared here")));
+        checker.finish(value)
+    }
+
+    /// A body's value against the declared results.
+    fn result(&mut self, value: Expr, result: &Ty, name: &str) -> Expr {
+        if let (Ty::Record(results), Some(members)) = (result, value.ty.members()) {
+            if results.len() == members.len() {
+                return self.results(value, results);
+            }
+            let error = SemaError::ResultCount {
+                name: name.to_owned(),
+                expected: count(results.len(), "result"),
+                found: count(members.len(), "value"),
+            };
+            self.report(error.at(value.span));
+            return value;
+        }
+        if let (Ty::Record(results), false) = (result, value.ty.is_error()) {
+            let (expected, found) = (count(results.len(), "result"), "one value".to_owned());
+            let error = SemaError::ResultCount { name: name.to_owned(), expected, found };
+            self.report(error.at(value.span).help("a program with several results gives a tuple: `(a, b)`"));
+            return value;
+        }
+        self.expect(value, result, None)
+    }
+
+    /// Each member of a tuple against its result.
+    fn results(&mut self, value: Expr, results: &[(std::sync::Arc<str>, Ty)]) -> Expr {
+        match value.kind {
+            Kind::Tuple(members) => {
+                let checked = members.into_iter().zip(results).map(|(m, (_, ty))| self.expect(m, ty, None)).collect();
+                Expr { kind: Kind::Tuple(checked), ..value }
+            }
+            _ => {
+                let want = Ty::Tuple(results.iter().map(|(_, ty)| ty.clone()).collect());
+                let found = Ty::Tuple(value.ty.members().unwrap_or_default());
+                let span = value.span;
+                self.expect(Expr { ty: found, ..value }, &want, Some((span, "")))
+            }
+        }
+    }
+
+    /// The checked body; literals whose type nothing decided get the default one.
+    fn finish(self, expr: Expr) -> Body {
+        let decided = self.elems.decide();
+        for (elem, text, span) in &self.literals {
+            let dtype = super::ty::decide(*elem, &decided);
+            if !fits(dtype, text) {
+                let error = SemaError::OutOfRange { text: text.clone(), dtype: dtype.to_string() };
+                self.errors.push(error.at(*span));
+            }
+        }
+        Body {
+            expr,
+            locals: self.locals,
+            decided,
+            calls: self.calls,
+            reducers: self.reducers,
+            whole_graph: self.whole_graph,
+        }
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.errors.push(diagnostic);
+    }
+
+    /// An expression that gives nothing because of a mistake that was reported.
+    fn poison(&self, span: Span) -> Expr {
+        Expr { ty: Ty::Error, span, kind: Kind::Error }
+    }
+
+    /// Reports and gives nothing.
+    fn fail(&mut self, diagnostic: Diagnostic, span: Span) -> Expr {
+        self.report(diagnostic);
+        self.poison(span)
+    }
+
+    fn show(&self, ty: &Ty) -> String {
+        ty.show(&self.elems)
+    }
+
+    /// Introduces a name.
+    fn bind(&mut self, name: &str, ty: Ty, span: Span) -> LocalId {
+        let id = LocalId(self.locals.len());
+        self.locals.push(Local { name: name.to_owned(), ty, span });
+        self.scope.push((name.to_owned(), id));
+        id
+    }
+
+    fn lookup(&self, name: &str) -> Option<LocalId> {
+        self.scope.iter().rev().find(|(n, _)| n == name).map(|(_, id)| *id)
+    }
+
+    /// Runs with names that vanish afterwards.
+    fn scoped<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        let depth = self.scope.len();
+        let result = run(self);
+        self.scope.truncate(depth);
+        result
+    }
+
+    /// Notes that something works on whole fields or graphs, which a message cannot.
+    fn needs_whole_graph(&mut self, span: Span, what: String) {
+        if let Some(message) = &self.message {
+            let error = SemaError::InsideMessage { what, message: message.clone() };
+            self.errors.push(error.at(span).help("a message computes one edge or one row at a time"));
+        } else {
+            self.whole_graph.get_or_insert((span, what));
+        }
+    }
+
+    fn graph_named(&self, name: &str) -> Option<Graph> {
+        match &self.locals[self.lookup(name)?.0].ty {
+            Ty::Graph(graph) => Some(graph.clone()),
+            _ => None,
+        }
+    }
+
+    /// Resolves types and extents written in the body.
+    fn resolve<R>(&mut self, run: impl FnOnce(&mut Resolver<'_>) -> R) -> R {
+        let mut errors = Vec::new();
+        let result = run(&mut Resolver {
+            table: self.table,
+            generics: self.generics,
+            graphs: &|name| self.graph_named(name),
+            errors: &mut errors,
+        });
+        self.errors.append(&mut errors);
+        result
+    }
+
+    /// An axis named in the body.
+    fn axis(&mut self, expr: &ast::Expr) -> Axis {
+        self.resolve(|r| r.axis(expr))
+    }
+
+    /// Whether a value of the first type can stand where the second is wanted; literals adapt.
+    fn fits(&mut self, found: &Ty, want: &Ty) -> bool {
+        match (found, want) {
+            (Ty::Error, _) | (_, Ty::Error) => true,
+            (Ty::Tensor(a), Ty::Tensor(b)) => a.same_shape(b) && self.elems.unify(a.elem, b.elem),
+            (Ty::Graph(a), Ty::Graph(b)) => a == b,
+            (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.fits(a, b)),
+            (Ty::Record(a), Ty::Record(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|((n, a), (m, b))| n == m && self.fits(a, b))
+            }
+            _ => false,
+        }
+    }
+
+    /// Checks an expression against a type; `because` is where that type comes from.
+    fn expect(&mut self, expr: Expr, want: &Ty, because: Option<(Span, &str)>) -> Expr {
+        if self.fits(&expr.ty, want) {
+            return expr;
+        }
+        let error = SemaError::Mismatch { expected: self.show(want), found: self.show(&expr.ty) };
+        let mut diagnostic = error.at(expr.span).label(format!("this is `{}`", self.show(&expr.ty)));
+        if let Some((span, text)) = because
+            && span != expr.span
+        {
+            diagnostic = diagnostic.also(span, text);
+        }
+        diagnostic = self.point_at_declarations(diagnostic, [&expr]);
+        diagnostic = self.mismatch_help(diagnostic, &expr, want);
+        self.fail(diagnostic, expr.span)
+    }
+
+    /// What to type instead, where that is plain.
+    fn mismatch_help(&self, diagnostic: Diagnostic, expr: &Expr, want: &Ty) -> Diagnostic {
+        match (&expr.ty, want) {
+            (Ty::Tensor(a), Ty::Tensor(b)) if a.same_shape(b) => self.conversion_help(diagnostic, a.elem, b.elem),
+            (Ty::Tensor(a), Ty::Tensor(b)) if a.is_scalar() && !b.is_scalar() => {
+                let axes: Vec<String> =
+                    b.set.iter().map(|s| s.to_string()).chain(b.dims.iter().map(|d| d.to_string())).collect();
+                let shape = if axes.len() == 1 { axes[0].clone() } else { format!("[{}]", axes.join(", ")) };
+                diagnostic.help(format!("`fill({shape}, …)` makes it the same everywhere"))
+            }
+            _ => diagnostic,
+        }
+    }
+
+    /// How to convert between element types.
+    fn conversion_help(&self, diagnostic: Diagnostic, from: Elem, to: Elem) -> Diagnostic {
+        let open = |e: Elem| self.elems.domain(e) == Domain::FLOAT;
+        let int = |e: Elem| self.elems.domain(e).iter().all(|d| !d.is_float());
+        if (open(from) && int(to)) || (open(to) && int(from)) {
+            diagnostic.note("a literal with a point or an exponent never becomes an integer")
+        } else {
+            diagnostic.help(format!("convert it: `{}(…)`", self.elems.name(to)))
+        }
+    }
+
+    /// Marks where names among the expressions were declared, with their types.
+    fn point_at_declarations<'e>(
+        &self,
+        mut diagnostic: Diagnostic,
+        exprs: impl IntoIterator<Item = &'e Expr>,
+    ) -> Diagnostic {
+        let mut seen = Vec::new();
+        for expr in exprs {
+            if let Kind::Local(id) = &expr.kind
+                && !seen.contains(id)
+            {
+                seen.push(*id);
+                let local = &self.locals[id.0];
+                let text = format!("`{}` declared here with type `{}`", local.name, self.show(&local.ty));
+                diagnostic = diagnostic.also(local.span, text);
+            }
+        }
+        diagnostic
+    }
+
+    /// The tensor type of an expression; anything else is reported.
+    fn tensor(&mut self, expr: &Expr) -> Option<Tensor> {
+        match &expr.ty {
+            Ty::Tensor(tensor) => Some(tensor.clone()),
+            Ty::Error => None,
+            other if other.is_error() => None,
+            other => {
+                let error = SemaError::NotATensor { found: other.sort().to_owned() };
+                let label = format!("this is {}", other.sort());
+                let diagnostic = self.point_at_declarations(error.at(expr.span).label(label), [expr]);
+                self.report(diagnostic);
+                None
+            }
+        }
+    }
+
+    /// A scalar literal made by the compiler.
+    fn number(&mut self, text: &str, elem: Elem, span: Span) -> Expr {
+        Expr { ty: Ty::Tensor(Tensor::scalar(elem)), span, kind: Kind::Literal(text.to_owned()) }
+    }
+}
+
+/// `1 field`, `2 fields`.
+fn count(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
+/// Whether a literal has a value of an element type.
+fn fits(dtype: DType, text: &str) -> bool {
+    match Scalar::parse(dtype, text) {
+        Ok(Scalar::F32(v)) => v.is_finite() || !text.contains(|c: char| c.is_ascii_digit()),
+        Ok(Scalar::F64(v)) => v.is_finite() || !text.contains(|c: char| c.is_ascii_digit()),
+        Ok(_) => true,
+        Err(_) => false,
+    }
+}

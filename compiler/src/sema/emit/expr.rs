@@ -1,0 +1,226 @@
+//! Expressions as instructions.
+
+use super::super::hir::{Axis, Composite, Expr, Kind};
+use super::super::ty::{Substitution, Ty};
+use super::{Frame, Val};
+use tiga_abi::{DType, Poly};
+use tiga_ir::{Attr, Attrs, Builder, Key, Scalar, TensorType, TypeError, Value, ops};
+
+impl Frame<'_> {
+    /// An expression's value.
+    pub(super) fn expr(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Result<Val, TypeError> {
+        let value = match &expr.kind {
+            Kind::Local(id) => return Ok(self.local(id.0)),
+            Kind::Tuple(all) => {
+                return Ok(Val::Many(all.iter().map(|e| self.expr(b, e)).collect::<Result<_, _>>()?));
+            }
+            Kind::Member(base, index) => {
+                return Ok(match self.expr(b, base)? {
+                    Val::Many(all) => all.into_iter().nth(*index).unwrap_or(Val::Many(Vec::new())),
+                    one => one,
+                });
+            }
+            Kind::Block(lets, value) => {
+                for (pattern, value) in lets {
+                    let value = self.expr(b, value)?;
+                    self.bind_pattern(b, pattern, value);
+                }
+                return self.expr(b, value);
+            }
+            Kind::Function(index, map, args) => return self.function(b, *index, map, args),
+            Kind::Program(index, args) => return self.program(b, *index, args, expr),
+            Kind::Message(index, map, graph, args) => return self.message(b, *index, map, graph, args, expr),
+            Kind::If(parts) => return self.branch(b, parts, expr),
+            Kind::Loop(item) => return self.loop_expr(b, item, expr),
+            Kind::Constant(index) => return self.constant(b, *index),
+            Kind::Error => Val::Many(Vec::new()),
+            _ => Val::One(self.one(b, expr)?),
+        };
+        Ok(value)
+    }
+
+    /// An expression that is one value.
+    pub(super) fn single(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Result<Value, TypeError> {
+        let value = self.expr(b, expr)?;
+        let found = value.flatten();
+        found.first().copied().ok_or(TypeError::Arity { op: "value", expected: 1, found: 0 })
+    }
+
+    fn singles(&mut self, b: &mut Builder<'_>, exprs: &[Expr]) -> Result<Vec<Value>, TypeError> {
+        exprs.iter().map(|e| self.single(b, e)).collect()
+    }
+
+    fn local(&self, index: usize) -> Val {
+        self.locals[index].clone().unwrap_or(Val::Many(Vec::new()))
+    }
+
+    /// Operators that give one value.
+    fn one(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Result<Value, TypeError> {
+        let attrs = Attrs::new();
+        let loc = self.emitter.sources.loc(expr.span);
+        match &expr.kind {
+            Kind::Literal(text) => self.literal(b, text, expr),
+            Kind::Bool(value) => {
+                b.loc = loc;
+                Ok(b.constant(Scalar::Bool(*value)))
+            }
+            Kind::Op(op, args) => {
+                let args = self.singles(b, args)?;
+                b.loc = loc;
+                b.value(*op, &args, attrs)
+            }
+            Kind::Composite(which, args) => self.composite(b, *which, args, expr),
+            Kind::Cast(value) => {
+                let value = self.single(b, value)?;
+                let to = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
+                b.loc = loc;
+                b.value(ops::CAST, &[value], attrs.with(Key::To, Attr::DType(to)))
+            }
+            Kind::Fill(value) => {
+                let value = self.single(b, value)?;
+                let dims = self.tensor(&expr.ty).unwrap_or(TensorType::scalar(DType::F32));
+                b.loc = loc;
+                b.value(ops::FILL, &[value], attrs.with(Key::Dims, Attr::Dims(dims)))
+            }
+            Kind::Len(axis) => {
+                b.loc = loc;
+                let dims = self.extent(axis);
+                match dims.set.is_none().then(|| dims.dims.first().and_then(Poly::as_constant)).flatten() {
+                    Some(constant) => Ok(b.constant(Scalar::I64(constant))),
+                    None => b.value(ops::LEN, &[], attrs.with(Key::Dims, Attr::Dims(dims))),
+                }
+            }
+            Kind::ReduceSet(reducer, value) | Kind::ReduceAxis(reducer, _, value) => {
+                let operand = self.single(b, value)?;
+                let dtype = self.tensor(&value.ty).map_or(DType::F32, |t| t.dtype);
+                let attrs = attrs.with(Key::With, Attr::Name(reducer.symbol(dtype).into()));
+                b.loc = loc;
+                match &expr.kind {
+                    Kind::ReduceAxis(_, axis, _) => {
+                        b.value(ops::REDUCE_AXIS, &[operand], attrs.with(Key::Axis, Attr::Int(*axis)))
+                    }
+                    _ => b.value(ops::REDUCE_SET, &[operand], attrs),
+                }
+            }
+            Kind::MatMul(left, right) => {
+                let args = [self.single(b, left)?, self.single(b, right)?];
+                b.loc = loc;
+                b.value(ops::MATMUL, &args, attrs)
+            }
+            Kind::InDegree(graph) => self.unary(b, ops::DEGREE, graph, expr),
+            Kind::OutDegree(graph) => {
+                let turned = self.unary(b, ops::TRANSPOSE, graph, expr)?;
+                b.value(ops::DEGREE, &[turned], attrs)
+            }
+            Kind::Transpose(graph) => self.unary(b, ops::TRANSPOSE, graph, expr),
+            _ => self.single(b, expr),
+        }
+    }
+
+    fn unary(&mut self, b: &mut Builder<'_>, op: tiga_ir::Op, operand: &Expr, expr: &Expr) -> Result<Value, TypeError> {
+        let operand = self.single(b, operand)?;
+        b.loc = self.emitter.sources.loc(expr.span);
+        b.value(op, &[operand], Attrs::new())
+    }
+
+    fn literal(&mut self, b: &mut Builder<'_>, text: &str, expr: &Expr) -> Result<Value, TypeError> {
+        b.loc = self.emitter.sources.loc(expr.span);
+        let dtype = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
+        match Scalar::parse(dtype, text) {
+            Ok(scalar) => Ok(b.constant(scalar)),
+            // The checker reports literals without a value.
+            Err(_) => Err(TypeError::Unknown { op: "const", name: text.to_owned() }),
+        }
+    }
+
+    fn extent(&self, axis: &Axis) -> TensorType {
+        match axis {
+            Axis::Set(set) => {
+                let set = self.map.get(set).and_then(Poly::as_symbol).unwrap_or(set);
+                TensorType::field(DType::I64, set.clone(), Vec::new())
+            }
+            Axis::Extent(poly) => {
+                let poly = poly.substitute(&|s| self.map.get(s).cloned());
+                TensorType::tensor(DType::I64, vec![poly])
+            }
+            Axis::Error => TensorType::scalar(DType::I64),
+        }
+    }
+
+    fn composite(
+        &mut self,
+        b: &mut Builder<'_>,
+        which: Composite,
+        args: &[Expr],
+        expr: &Expr,
+    ) -> Result<Value, TypeError> {
+        let args = self.singles(b, args)?;
+        b.loc = self.emitter.sources.loc(expr.span);
+        let attrs = Attrs::new;
+        let dtype = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
+        let x = args[0];
+        match which {
+            Composite::IsNan => b.value(ops::NE, &[x, x], attrs()),
+            Composite::Relu => {
+                let zero = b.constant(Scalar::from_i64(dtype, 0));
+                b.value(ops::MAX, &[x, zero], attrs())
+            }
+            Composite::LeakyRelu => {
+                let zero = b.constant(Scalar::from_i64(dtype, 0));
+                let positive = b.value(ops::GT, &[x, zero], attrs())?;
+                let scaled = b.value(ops::MUL, &[args[1], x], attrs())?;
+                b.value(ops::SELECT, &[positive, x, scaled], attrs())
+            }
+        }
+    }
+
+    fn constant(&mut self, b: &mut Builder<'_>, index: usize) -> Result<Val, TypeError> {
+        let emitter = self.emitter;
+        match &emitter.bodies.constants[index] {
+            Some(body) => Frame::new(emitter, body, Substitution::new()).expr(b, &body.expr),
+            None => Ok(Val::Many(Vec::new())),
+        }
+    }
+
+    /// A `fn` item: its body with the arguments in place of the parameters.
+    fn function(
+        &mut self,
+        b: &mut Builder<'_>,
+        index: usize,
+        map: &Substitution,
+        args: &[Expr],
+    ) -> Result<Val, TypeError> {
+        let values: Vec<Val> = args.iter().map(|a| self.expr(b, a)).collect::<Result<_, _>>()?;
+        let emitter = self.emitter;
+        let Some(body) = &emitter.bodies.functions[index] else {
+            return Ok(Val::Many(Vec::new()));
+        };
+        let mut frame = Frame::new(emitter, body, self.compose(map));
+        for (slot, value) in frame.locals.iter_mut().zip(values) {
+            *slot = Some(value);
+        }
+        frame.expr(b, &body.expr)
+    }
+
+    /// The callee's symbols in terms of the function being written.
+    pub(super) fn compose(&self, map: &Substitution) -> Substitution {
+        let value = |poly: &Poly| poly.substitute(&|s| self.map.get(s).cloned());
+        map.iter().map(|(symbol, poly)| (symbol.clone(), value(poly))).collect()
+    }
+
+    fn program(&mut self, b: &mut Builder<'_>, index: usize, args: &[Expr], expr: &Expr) -> Result<Val, TypeError> {
+        let args = self.singles(b, args)?;
+        let name = self.emitter.table.programs[index].signature.name.as_str();
+        b.loc = self.emitter.sources.loc(expr.span);
+        let results = b.op(ops::CALL, &args, Attrs::new().with(Key::Callee, Attr::Name(name.into())))?;
+        Ok(shape(&expr.ty, &mut results.into_iter()))
+    }
+}
+
+/// Values in the shape of a type.
+pub(super) fn shape(ty: &Ty, values: &mut impl Iterator<Item = Value>) -> Val {
+    match ty.members() {
+        Some(members) => Val::Many(members.iter().map(|ty| shape(ty, values)).collect()),
+        None => values.next().map_or(Val::Many(Vec::new()), Val::One),
+    }
+}

@@ -1,0 +1,232 @@
+//! What a program can do wrong: each mistake with its code and its sentence.
+
+use thiserror::Error;
+use tiga_source::{Diagnostic, Span};
+
+/// A mistake found by analysis; each code has a page in `docs/errors/`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs, reason = "the sentence above each variant is its doc")]
+pub enum SemaError {
+    // Names.
+    #[error("cannot find value `{name}`")]
+    UnknownValue { name: String },
+    #[error("{what} `{name}` is declared twice")]
+    Duplicate { what: &'static str, name: String },
+    #[error("cannot find element type `{name}`")]
+    UnknownType { name: String },
+    #[error("cannot find set or dimension `{name}`")]
+    UnknownExtent { name: String },
+    #[error("{owner} has no field `{field}`")]
+    UnknownField { owner: String, field: String },
+    #[error("`{name}` is {what}, not a value")]
+    NotAValue { name: String, what: &'static str },
+    #[error("cannot find function `{name}`")]
+    UnknownFunction { name: String },
+    #[error("`{name}` is {what} and cannot be called")]
+    NotCallable { name: String, what: String },
+    #[error("`--set {name}=…` names no type of this file")]
+    UnusedOverride { name: String },
+    #[error("`{name}` is defined by itself")]
+    Cycle { name: String },
+    // Types and shapes.
+    #[error("element types do not match: `{left}` and `{right}`")]
+    Elements { left: String, right: String },
+    #[error("shapes do not match: `{left}` and `{right}`")]
+    Shapes { left: String, right: String },
+    #[error("expected `{expected}`, found `{found}`")]
+    Mismatch { expected: String, found: String },
+    #[error("`{op}` is not defined for `{found}`")]
+    Undefined { op: String, found: String },
+    #[error("`{set}` is a set: only the first axis can be one")]
+    SetNotFirst { set: String },
+    #[error("this is not an extent")]
+    NotAnExtent,
+    #[error("this extent is too large to compute with")]
+    ExtentTooLarge,
+    #[error("`{callee}` takes {expected}, found {found}")]
+    ArgumentCount { callee: String, expected: String, found: String },
+    #[error("`{callee}` has no parameter `{name}`")]
+    UnknownArgument { callee: String, name: String },
+    #[error("parameter `{name}` of `{callee}` is given twice")]
+    RepeatedArgument { callee: String, name: String },
+    #[error("parameter `{name}` of `{callee}` is missing")]
+    MissingArgument { callee: String, name: String },
+    #[error("cannot infer `{symbol}` of `{callee}`")]
+    Uninferred { callee: String, symbol: String },
+    #[error("{found} has no axis {axis}")]
+    NoAxis { found: String, axis: String },
+    #[error("the axis must be an integer literal")]
+    AxisNotConstant,
+    #[error("`{reducer}` reduces over a set, but `{found}` has none")]
+    NoSet { reducer: String, found: String },
+    #[error("cannot multiply `{left}` by `{right}`")]
+    MatMul { left: String, right: String },
+    #[error("{found} has no element {index}")]
+    NoElement { found: String, index: u32 },
+    #[error("this pattern has {expected}, but the value has {found}")]
+    Pattern { expected: String, found: String },
+    #[error("`{text}` is out of range for `{dtype}`")]
+    OutOfRange { text: String, dtype: String },
+    #[error("expected numbers or truth values, found {found}")]
+    NotATensor { found: String },
+    #[error("a {what} type cannot stand here")]
+    TypePlace { what: &'static str },
+    #[error("the value of a `const` is made of literals and other constants")]
+    NotConstant,
+    // Messages and reducers.
+    #[error("cannot find reducer `{name}`")]
+    UnknownReducer { name: String },
+    #[error("{found}, but the edge function gives {expected}")]
+    ReducerCount { found: String, expected: String },
+    #[error("the node function takes one name for each reduced value: expected {expected}, found {found}")]
+    NodeNames { expected: usize, found: usize },
+    #[error("the first argument of a message is a graph, found {found}")]
+    NoGraph { found: String },
+    #[error("`{record}` of message `{message}` needs the field `{field}`")]
+    MissingField { message: String, record: String, field: String },
+    #[error("`{record}` of message `{message}` has no field `{field}`")]
+    ExtraField { message: String, record: String, field: String },
+    #[error("`{record}.{field}` must be a field over `{expected}`, found `{found}`")]
+    WrongSet { record: String, field: String, expected: String, found: String },
+    #[error("{what} cannot stand inside message `{message}`")]
+    InsideMessage { what: String, message: String },
+    #[error("reducer `{reducer}` is not defined for `{found}`")]
+    ReducerElements { reducer: String, found: String },
+    #[error("parameter `{name}` of a message {rule}")]
+    MessageParam { name: String, rule: &'static str },
+    // Programs and control.
+    #[error("`{name}` calls itself")]
+    Recursion { name: String },
+    #[error("program `{name}` has {expected}, but its body gives {found}")]
+    ResultCount { name: String, expected: String, found: String },
+    #[error("a `while` loop needs a bound on its rounds")]
+    NoBound,
+    #[error("the bound after `at most` must be a constant")]
+    BoundNotConstant,
+    #[error("the loop carries {expected}, but its body gives {found}")]
+    NextCount { expected: String, found: String },
+    #[error("`{name}` starts as `{start}`, but its next value is `{next}`")]
+    NextType { name: String, start: String, next: String },
+    #[error("a loop carries fields, tensors and scalars, but `{name}` is {found}")]
+    Carried { name: String, found: String },
+    #[error("the branches have different types: `{left}` and `{right}`")]
+    Branches { left: String, right: String },
+    #[error("a branch cannot give {found}")]
+    BranchValue { found: String },
+    #[error("program `{name}` has no result")]
+    NoResult { name: String },
+    // Not yet.
+    #[error("reducers declared in a file are not supported yet")]
+    DeclaredReducer,
+    #[error("`vjp` is not supported yet")]
+    Vjp,
+    #[error("element type `{name}` is not supported yet")]
+    ElementType { name: String },
+    #[error("messages whose result is one value per edge are not supported yet")]
+    EdgeResult,
+    #[error("reducer `{name}` is not supported yet")]
+    Reducer { name: String },
+    #[error("function `{name}` is not supported yet")]
+    Function { name: String },
+    #[error("relations made by `{name}` are not supported yet")]
+    Relation { name: String },
+    #[error("indexing with `[…]` is not supported yet")]
+    Index,
+    #[error("placement (`@{name}`) is not supported yet")]
+    Placement { name: String },
+    #[error("`{record}.index` is not supported yet")]
+    EntityIndex { record: String },
+    #[error("passing a transposed graph to a program is not supported yet")]
+    TransposedArgument,
+    #[error("`type` names element types only; other types are not supported yet")]
+    AliasType,
+    #[error("a product with a field on the right is not supported yet")]
+    FieldProduct,
+    #[error("internal error: {detail}")]
+    Internal { detail: String },
+}
+
+impl SemaError {
+    /// Its code.
+    pub const fn code(&self) -> &'static str {
+        use SemaError::*;
+        match self {
+            UnknownValue { .. } => "TG0101",
+            Duplicate { .. } => "TG0102",
+            UnknownType { .. } => "TG0103",
+            UnknownExtent { .. } => "TG0104",
+            UnknownField { .. } => "TG0105",
+            NotAValue { .. } => "TG0106",
+            UnknownFunction { .. } => "TG0107",
+            NotCallable { .. } => "TG0108",
+            UnusedOverride { .. } => "TG0109",
+            Cycle { .. } => "TG0110",
+            Elements { .. } => "TG0201",
+            Shapes { .. } => "TG0202",
+            Mismatch { .. } => "TG0203",
+            Undefined { .. } => "TG0204",
+            SetNotFirst { .. } => "TG0205",
+            NotAnExtent | ExtentTooLarge => "TG0206",
+            ArgumentCount { .. } | RepeatedArgument { .. } | MissingArgument { .. } => "TG0207",
+            UnknownArgument { .. } => "TG0208",
+            Uninferred { .. } => "TG0209",
+            NoAxis { .. } | AxisNotConstant => "TG0210",
+            NoSet { .. } => "TG0211",
+            MatMul { .. } => "TG0212",
+            NoElement { .. } | Pattern { .. } => "TG0213",
+            OutOfRange { .. } => "TG0214",
+            NotATensor { .. } => "TG0215",
+            TypePlace { .. } => "TG0216",
+            NotConstant => "TG0217",
+            UnknownReducer { .. } => "TG0301",
+            ReducerCount { .. } => "TG0302",
+            NodeNames { .. } => "TG0303",
+            NoGraph { .. } => "TG0304",
+            MissingField { .. } => "TG0305",
+            ExtraField { .. } => "TG0306",
+            WrongSet { .. } => "TG0307",
+            InsideMessage { .. } => "TG0308",
+            ReducerElements { .. } => "TG0309",
+            MessageParam { .. } => "TG0310",
+            Recursion { .. } => "TG0401",
+            ResultCount { .. } => "TG0402",
+            NoBound => "TG0403",
+            BoundNotConstant => "TG0404",
+            NextCount { .. } => "TG0405",
+            NextType { .. } => "TG0406",
+            Carried { .. } => "TG0407",
+            Branches { .. } => "TG0408",
+            BranchValue { .. } => "TG0409",
+            NoResult { .. } => "TG0410",
+            DeclaredReducer => "TG0901",
+            Vjp => "TG0902",
+            ElementType { .. } => "TG0903",
+            EdgeResult => "TG0904",
+            Reducer { .. } => "TG0905",
+            Function { .. } => "TG0906",
+            Relation { .. } => "TG0907",
+            Index => "TG0908",
+            Placement { .. } => "TG0909",
+            EntityIndex { .. } => "TG0910",
+            TransposedArgument => "TG0911",
+            AliasType => "TG0912",
+            FieldProduct => "TG0913",
+            Internal { .. } => "TG0999",
+        }
+    }
+
+    /// The diagnostic for this mistake at a place.
+    pub fn at(&self, span: Span) -> Diagnostic {
+        Diagnostic::error(self.code(), self.to_string(), span)
+    }
+}
+
+/// All codes of [`SemaError`] that a file can give, in order.
+pub const CODES: [&str; 60] = [
+    "TG0101", "TG0102", "TG0103", "TG0104", "TG0105", "TG0106", "TG0107", "TG0108", "TG0109", "TG0110", "TG0201",
+    "TG0202", "TG0203", "TG0204", "TG0205", "TG0206", "TG0207", "TG0208", "TG0209", "TG0210", "TG0211", "TG0212",
+    "TG0213", "TG0214", "TG0215", "TG0216", "TG0217", "TG0301", "TG0302", "TG0303", "TG0304", "TG0305", "TG0306",
+    "TG0307", "TG0308", "TG0309", "TG0310", "TG0401", "TG0402", "TG0403", "TG0404", "TG0405", "TG0406", "TG0407",
+    "TG0408", "TG0409", "TG0410", "TG0901", "TG0902", "TG0903", "TG0904", "TG0905", "TG0906", "TG0907", "TG0908",
+    "TG0909", "TG0910", "TG0911", "TG0912", "TG0913",
+];
