@@ -1,6 +1,7 @@
 //! The Tiga compiler: semantic analysis, lowerings, passes, packing, driver.
 
 pub mod builtin;
+pub mod driver;
 pub mod lower;
 #[cfg(feature = "llvm")]
 pub mod pack;

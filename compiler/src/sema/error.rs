@@ -220,13 +220,3 @@ impl SemaError {
         Diagnostic::error(self.code(), self.to_string(), span)
     }
 }
-
-/// All codes of [`SemaError`] that a file can give, in order.
-pub const CODES: [&str; 60] = [
-    "TG0101", "TG0102", "TG0103", "TG0104", "TG0105", "TG0106", "TG0107", "TG0108", "TG0109", "TG0110", "TG0201",
-    "TG0202", "TG0203", "TG0204", "TG0205", "TG0206", "TG0207", "TG0208", "TG0209", "TG0210", "TG0211", "TG0212",
-    "TG0213", "TG0214", "TG0215", "TG0216", "TG0217", "TG0301", "TG0302", "TG0303", "TG0304", "TG0305", "TG0306",
-    "TG0307", "TG0308", "TG0309", "TG0310", "TG0401", "TG0402", "TG0403", "TG0404", "TG0405", "TG0406", "TG0407",
-    "TG0408", "TG0409", "TG0410", "TG0901", "TG0902", "TG0903", "TG0904", "TG0905", "TG0906", "TG0907", "TG0908",
-    "TG0909", "TG0910", "TG0911", "TG0912", "TG0913",
-];

@@ -31,7 +31,7 @@ mod resolve;
 mod signature;
 mod ty;
 
-pub use error::{CODES, SemaError};
+pub use error::SemaError;
 
 use check::Checker;
 use emit::{Bodies, Emitter};

@@ -15,6 +15,8 @@ use tiga_syntax::ast::{self, ArgKind};
 pub(super) struct Bindings {
     pub(super) map: Substitution,
     places: Vec<(Symbol, Span)>,
+    /// Arguments that were refused: what they decided is doubtful.
+    refused: Vec<Span>,
 }
 
 impl Bindings {
@@ -100,7 +102,7 @@ impl Checker<'_> {
         out
     }
 
-    fn unknown_argument(&mut self, callee: &str, names: &[&str], name: &ast::Name) {
+    pub(super) fn unknown_argument(&mut self, callee: &str, names: &[&str], name: &ast::Name) {
         let error = SemaError::UnknownArgument { callee: callee.to_owned(), name: name.text.clone() };
         let list: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
         let mut diagnostic = error.at(name.span).label("unknown parameter");
@@ -125,17 +127,25 @@ impl Checker<'_> {
         let mut whole = args.iter().all(Option::is_some);
         for (param, arg) in pairs() {
             let text = format!("parameter `{}`: `{}`", param.name, self.show(&param.ty));
-            whole &= self.argument(&bindings, &param.ty, arg, (param.span, &text));
+            whole &= self.argument(&mut bindings, &param.ty, arg, (param.span, &text));
         }
         (whole && self.all_bound(signature, &signature.generics, &bindings, span)).then_some(bindings.map)
     }
 
     /// One argument against a parameter's type.
-    pub(super) fn argument(&mut self, bindings: &Bindings, param: &Ty, arg: &Expr, place: (Span, &str)) -> bool {
+    pub(super) fn argument(&mut self, bindings: &mut Bindings, param: &Ty, arg: &Expr, place: (Span, &str)) -> bool {
         if arg.ty.is_error() || param.is_error() {
             return false;
         }
         let want = param.substitute(&bindings.map);
+        let unbound = symbols_of(param).iter().any(|s| !bindings.map.contains_key(s));
+        if unbound && matches!((param, &arg.ty), (Ty::Tensor(p), Ty::Tensor(a)) if p.rank() == a.rank()) {
+            // What nothing fixes is reported for the call as a whole.
+            return true;
+        }
+        if symbols_of(param).iter().any(|s| bindings.place(s).is_some_and(|p| bindings.refused.contains(&p))) {
+            return false;
+        }
         let found = match &arg.ty {
             // A transposed relation is one as any other, except for programs, which check that.
             Ty::Graph(graph) => Ty::Graph(Graph { transposed: false, ..graph.clone() }),
@@ -144,7 +154,11 @@ impl Checker<'_> {
         if self.fits(&found, &want) {
             return true;
         }
-        let error = SemaError::Mismatch { expected: self.show(&want), found: self.show(&arg.ty) };
+        bindings.refused.push(arg.span);
+        // What this argument decided itself says nothing of what is expected.
+        let by_others = symbols_of(param).iter().any(|s| bindings.place(s).is_some_and(|p| p != arg.span));
+        let expected = self.show(if by_others { &want } else { param });
+        let error = SemaError::Mismatch { expected, found: self.show(&arg.ty) };
         let mut diagnostic =
             error.at(arg.span).label(format!("this is `{}`", self.show(&arg.ty))).also(place.0, place.1);
         diagnostic = self.point_at_declarations(diagnostic, [arg]);

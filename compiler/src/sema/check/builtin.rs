@@ -125,6 +125,10 @@ impl Checker<'_> {
         let named = |a: &&ast::Arg| matches!(&a.kind, ArgKind::Named(n) if n.text == "axis");
         let axis = args.iter().find(named).map(|a| &a.value);
         let rest: Vec<ast::Arg> = args.iter().filter(|a| !named(a)).cloned().collect();
+        if let Some(ArgKind::Named(name)) = rest.iter().map(|a| &a.kind).find(|k| matches!(k, ArgKind::Named(_))) {
+            self.unknown_argument(reducer.name(), &["axis"], name);
+            return self.poison(span);
+        }
         let Some(values) = self.positional(reducer.name(), &[1], &rest, span) else {
             return self.poison(span);
         };

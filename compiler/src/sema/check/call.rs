@@ -208,7 +208,9 @@ impl Checker<'_> {
         let error = SemaError::UnknownFunction { name: name.text.clone() }.at(name.span).label("not found");
         let items = self.table.names(|e| matches!(e, Entry::Message(_) | Entry::Function(_) | Entry::Program(_)));
         let mut candidates: Vec<&str> = items.collect();
-        candidates.extend(super::builtin::names());
+        for name in super::builtin::names() {
+            candidates.push(name);
+        }
         let diagnostic = match nearest(&name.text, candidates) {
             Some(near) => error.suggest(name.span, "a similar name exists", near),
             None => error,

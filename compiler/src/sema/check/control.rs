@@ -119,7 +119,7 @@ impl Checker<'_> {
                 let head = this.loop_head(&item.head, count, span);
                 (head, this.block(&item.body))
             });
-            let body = this.next_values(item, &init, body);
+            let body = this.next_values(item, &vars, &init, body);
             let result = this.expr(&item.result);
             let Some(head) = head else {
                 return this.poison(span);
@@ -208,7 +208,7 @@ impl Checker<'_> {
     }
 
     /// The body's value against the carried values.
-    fn next_values(&mut self, item: &ast::Loop, init: &[Expr], body: Expr) -> Expr {
+    fn next_values(&mut self, item: &ast::Loop, vars: &[LocalId], init: &[Expr], body: Expr) -> Expr {
         let next: Vec<Ty> = match (init.len(), body.ty.members()) {
             (1, None) => vec![body.ty.clone()],
             (_, Some(members)) => members,
@@ -242,6 +242,8 @@ impl Checker<'_> {
                 _ => diagnostic,
             };
             self.report(diagnostic);
+            // What the loop gives is no news.
+            self.locals[vars[i].0].ty = Ty::Error;
         }
         body
     }

@@ -5,6 +5,7 @@ use super::super::hir::{Body, Expr, Kind, LocalId};
 use super::super::infer::{Domain, Elem};
 use super::super::items::{Callable, Table};
 use super::super::resolve::unknown_field;
+use super::super::signature::Signature;
 use super::super::ty::{Graph, Tensor, Ty};
 use super::arguments::Bindings;
 use super::{Checker, count};
@@ -185,7 +186,7 @@ impl<'a> Checker<'a> {
             return self.poison(span);
         };
         let mut bindings = Bindings::default();
-        let Some(operands) = self.operands(&signature.params, &signature.name, values, &relation, &mut bindings) else {
+        let Some(operands) = self.operands(signature, values, &relation, &mut bindings) else {
             return self.poison(span);
         };
         if !whole || !self.all_bound(signature, &signature.generics, &bindings, span) {
@@ -221,15 +222,14 @@ impl<'a> Checker<'a> {
     /// The operands in the order of the declaration, fields of records one by one.
     fn operands(
         &mut self,
-        params: &[super::super::signature::Param],
-        message: &str,
+        signature: &Signature,
         values: Vec<Option<Expr>>,
         graph: &Graph,
         bindings: &mut Bindings,
     ) -> Option<Vec<Expr>> {
         let mut wanted: Vec<(Ty, Expr, Span, String)> = Vec::new();
         let mut whole = true;
-        for (param, value) in params.iter().zip(values) {
+        for (param, value) in signature.params.iter().zip(values) {
             let Some(value) = value else { continue };
             let Ty::Record(fields) = &param.ty else {
                 let text = format!("parameter `{}`: `{}`", param.name, self.show(&param.ty));
@@ -241,7 +241,7 @@ impl<'a> Checker<'a> {
                 "edge" => "edges",
                 name => name,
             })?;
-            let Some(members) = self.members(message, &param.name, fields, value, param.span) else {
+            let Some(members) = self.members(&signature.name, &param.name, fields, value, param.span) else {
                 whole = false;
                 continue;
             };
@@ -295,18 +295,17 @@ impl<'a> Checker<'a> {
                 whole = false;
             }
         }
-        for (name, ty) in fields.iter().filter(|(name, _)| !given.iter().any(|(n, _)| n == name)) {
-            // A field misspelled on the way here was reported above.
-            if whole {
-                let error = SemaError::MissingField {
-                    message: message.to_owned(),
-                    record: record.to_owned(),
-                    field: name.to_string(),
-                };
-                let label = format!("`{name}: {}` is declared here", self.show(ty));
-                self.report(error.at(value.span).also(declared, label));
-            }
-            return None;
+        // Where a field is misspelled, the missing one is no news.
+        let known = whole;
+        for (name, ty) in fields.iter().filter(|(name, _)| known && !given.iter().any(|(n, _)| n == name)) {
+            let error = SemaError::MissingField {
+                message: message.to_owned(),
+                record: record.to_owned(),
+                field: name.to_string(),
+            };
+            let label = format!("`{name}: {}` is declared here", self.show(ty));
+            self.report(error.at(value.span).also(declared, label));
+            whole = false;
         }
         if !whole {
             return None;

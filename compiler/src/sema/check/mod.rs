@@ -318,11 +318,6 @@ impl<'a> Checker<'a> {
             }
         }
     }
-
-    /// A scalar literal made by the compiler.
-    fn number(&mut self, text: &str, elem: Elem, span: Span) -> Expr {
-        Expr { ty: Ty::Tensor(Tensor::scalar(elem)), span, kind: Kind::Literal(text.to_owned()) }
-    }
 }
 
 /// `1 field`, `2 fields`.

@@ -1,0 +1,64 @@
+//! The command line of `tigac`: what is asked for, and the exit codes.
+//!
+//! 0: done; 1: errors in the input; 2: a command line that says nothing sensible.
+
+mod check;
+mod compile;
+mod front;
+
+pub use front::{Front, FrontError};
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// The Tiga compiler: computation on graphs, from a model to a bundle.
+#[derive(Debug, Parser)]
+#[command(name = "tigac", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    compile: compile::Args,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Look for mistakes in a model.
+    Check(check::Args),
+}
+
+/// What a command that ran to its end says about its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing is wrong with it.
+    Done,
+    /// Errors were shown.
+    Errors,
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are printed as errors of kind "help" and "version", which are none.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            return match error.print() {
+                Ok(()) => ExitCode::from(code),
+                Err(_) => ExitCode::from(1),
+            };
+        }
+    };
+    let outcome = match cli.command {
+        Some(Command::Check(args)) => check::run(&args),
+        None => compile::run(&cli.compile),
+    };
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Errors) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}

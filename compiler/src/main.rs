@@ -1,0 +1,7 @@
+//! The command `tigac`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tigac::driver::main()
+}

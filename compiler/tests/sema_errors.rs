@@ -1,0 +1,125 @@
+//! Each mistake gives exactly its code, with the caret under the guilty text; one mistake gives one error.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use std::collections::BTreeMap;
+use tiga_source::Severity;
+use tigac::driver::Front;
+use tigac::sema::SemaOptions;
+
+/// A program with the findings it must give.
+struct Case {
+    title: String,
+    /// Code and guilty text of each, in order.
+    findings: Vec<(String, String)>,
+    text: String,
+}
+
+/// Cases are separated by lines of `----`; each begins with lines `TG0101 guilty text`.
+fn cases(text: &str) -> Vec<Case> {
+    let mut out = Vec::new();
+    for chunk in text.split("----\n").filter(|c| !c.trim().is_empty()) {
+        let heads = chunk.lines().take_while(|l| l.starts_with("TG"));
+        let findings: Vec<(String, String)> =
+            heads.map(|l| l.split_once(' ').map(|(c, t)| (c.into(), t.into())).unwrap()).collect();
+        let text: Vec<&str> = chunk.lines().skip(findings.len()).collect();
+        out.push(Case { title: chunk.lines().next().unwrap().into(), findings, text: text.join("\n") });
+    }
+    out
+}
+
+fn run(name: &str, text: &str) -> usize {
+    let cases = cases(text);
+    let mut failures = Vec::new();
+    for case in &cases {
+        let front = Front::of_text(name, case.text.clone(), &SemaOptions::default()).unwrap();
+        let found: Vec<(String, String)> = front
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .map(|d| (d.code.to_owned(), front.sources.text(d.primary.span).to_owned()))
+            .collect();
+        if found != case.findings {
+            let shown: Vec<String> = front.diagnostics.iter().map(|d| d.render(&front.sources, false)).collect();
+            failures.push(format!("== {}\n{}\nfound {found:?}\n{}", case.title, case.text, shown.join("\n")));
+        }
+    }
+    assert!(failures.is_empty(), "\n{}", failures.join("\n\n"));
+    cases.len()
+}
+
+#[test]
+fn carets_stand_under_the_guilty_text() {
+    let count = run("names.tg", include_str!("cases/names.txt"))
+        + run("types.tg", include_str!("cases/types.txt"))
+        + run("messages.tg", include_str!("cases/messages.txt"))
+        + run("control.tg", include_str!("cases/control.txt"));
+    assert!(count >= 60, "only {count} cases");
+}
+
+/// The rendered text of the only finding.
+fn rendered(text: &str) -> String {
+    let front = Front::of_text("model.tg", text.into(), &SemaOptions::default()).unwrap();
+    assert_eq!(front.errors(), 1, "{:?}", front.diagnostics);
+    front.diagnostics[0].render(&front.sources, false)
+}
+
+#[test]
+fn a_shape_mismatch_names_both_shapes_and_both_places() {
+    let text = rendered("program p<set N, F, H>(x: f32[N, F], b: f32[H]) -> (y: f32[N, F]) {\n    x + b\n}\n");
+    for part in [
+        "error[TG0202]: shapes do not match: `f32[N, F]` and `f32[H]`",
+        "model.tg:2:7",
+        "`x` declared here with type `f32[N, F]`",
+        "`b` declared here with type `f32[H]`",
+    ] {
+        assert!(text.contains(part), "{part} is missing from\n{text}");
+    }
+}
+
+#[test]
+fn an_unknown_field_lists_the_fields_and_the_nearest_spelling() {
+    let text = rendered("message m(src: {heat: f32, w: f32}) -> f32 { edge { src.haet } reduce sum }\n");
+    for part in ["has no field `haet`", "its fields are `heat`, `w`", "a field with a similar name exists", "heat"] {
+        assert!(text.contains(part), "{part} is missing from\n{text}");
+    }
+}
+
+#[test]
+fn an_argument_says_what_fixed_the_dimension() {
+    let text = rendered(
+        "fn dots<F>(x: f32[F], y: f32[F]) -> f32 { sum(x * y, axis: 0) }\n\
+         program p<A, B>(a: f32[A], b: f32[B]) -> (y: f32) {\n    dots(a, b)\n}\n",
+    );
+    for part in ["expected `f32[A]`, found `f32[B]`", "`F` is `A` here", "parameter `y`: `f32[F]`"] {
+        assert!(text.contains(part), "{part} is missing from\n{text}");
+    }
+}
+
+#[test]
+fn every_mistake_of_a_file_is_reported_once() {
+    let text = "\
+fn f(x: f32) -> f32 { x + unknown1 }
+message m(src: {x: f32}) -> f32 { edge { src.y } reduce sum }
+program a(g: graph<N>, x: f32[N]) -> (y: f32[N]) { m(g, src: {x: unknown2}) + f(1.0) + missing(x) }
+program b(x: f32) -> (y: f64) { let z = unknown3; let w = z + 1; x }
+program c(x: f32) -> (y: f32) { x }
+";
+    let front = Front::of_text("model.tg", text.into(), &SemaOptions::default()).unwrap();
+    let mut by_code: BTreeMap<&str, usize> = BTreeMap::new();
+    for d in &front.diagnostics {
+        *by_code.entry(d.code).or_default() += 1;
+    }
+    let expected = BTreeMap::from([("TG0101", 3), ("TG0105", 1), ("TG0107", 1), ("TG0203", 1)]);
+    assert_eq!(by_code, expected);
+    assert!(front.analysis.ir.funcs.is_empty());
+}
+
+#[test]
+fn a_syntax_error_hides_nothing_in_other_items() {
+    let text = "fn f(x: f32) -> f32 { x + }\nprogram p(x: f32) -> (y: f32) { f(x) + unknown }\n";
+    let front = Front::of_text("model.tg", text.into(), &SemaOptions::default()).unwrap();
+    let codes: Vec<&str> = front.diagnostics.iter().map(|d| d.code).collect();
+    assert_eq!(codes.len(), 2, "{codes:?}");
+    assert!(codes[0].starts_with("TG00") && codes[1] == "TG0101", "{codes:?}");
+}
