@@ -2,7 +2,6 @@
 
 use super::error::{ErrorKind, Run, malformed};
 use super::machine::{Frame, Machine, operand};
-use super::memory::locate;
 use super::value::{Tensor, count};
 use crate::ops::{self, Elementwise};
 use crate::{Attrs, InstData, Scalar, TensorType};
@@ -183,20 +182,15 @@ impl<'m> Machine<'m> {
         Ok(Tensor::of_elems(DType::I64, shape, (0..rel.num_dst()).map(of_row).collect()))
     }
 
-    /// A small tensor at leading indices, or at one index along `axis`.
+    /// A small tensor without one axis.
     pub fn elem(&self, frame: &Frame<'m>, data: &InstData) -> Run<Tensor> {
         let tensor = frame.tensor(operand(data, 0)?)?;
-        let indices = data.operands[1..].iter().map(|v| frame.int(*v)).collect::<Run<Vec<_>>>()?;
-        if let (Some(axis), [index]) = (data.attrs.axis(), indices.as_slice()) {
-            let axis = usize::try_from(*axis).map_err(|_| malformed("an axis is negative"))?;
-            let extent = tensor.shape().get(axis).ok_or_else(|| malformed("an axis is missing"))?;
-            let index = axis_index("an axis", *index, *extent)?;
-            self.charge(tensor.elems().len() / (*extent).max(1))?;
-            return Ok(along(tensor, axis, index));
-        }
-        let (at, shape) = locate(tensor.shape(), &indices)?;
-        let n = self.elements(&shape)?;
-        Ok(Tensor::of_elems(tensor.dtype(), shape, tensor.elems()[at..at + n].to_vec()))
+        let axis = data.attrs.axis().and_then(|a| usize::try_from(*a).ok()).filter(|a| *a < tensor.shape().len());
+        let axis = axis.ok_or_else(|| malformed("an axis is missing"))?;
+        let extent = tensor.shape()[axis];
+        let index = axis_index("an axis", frame.int(operand(data, 1)?)?, extent)?;
+        self.charge(tensor.elems().len() / extent)?;
+        Ok(along(tensor, axis, index))
     }
 }
 

@@ -255,13 +255,16 @@ impl<'m> Machine<'m> {
             let memory = frame.memory(operand(data, i)?)?;
             memory.buffer().tensor().map_err(|index| ErrorKind::Unwritten { index }.into())
         };
-        let (points, ids) = (memory(0)?, memory(2)?);
+        let numbers = |t: Tensor| t.elems().iter().map(|e| e.as_i64()).collect::<Option<Vec<i64>>>();
+        let points = memory(0)?;
         let n = points.shape().first().copied().unwrap_or(0);
+        let (Some(cell_ptr), Some(ids)) = (numbers(memory(1)?), numbers(memory(2)?)) else {
+            return Err(malformed("indices are expected"));
+        };
+        // A cell list is a relation from points to cells.
+        let cells = Relation::csr(n, cell_ptr, ids).map_err(ErrorKind::Relation)?;
         let mut times = vec![0usize; n];
-        for id in ids.elems() {
-            let id = axis_index("the points", id.as_i64().unwrap_or(-1), n)?;
-            times[id] += 1;
-        }
+        cells.col().iter().for_each(|id| times[*id as usize] += 1);
         if let Some(point) = times.iter().position(|t| *t != 1) {
             return Err(ErrorKind::Cells { point: point as i64, times: times[point] }.into());
         }

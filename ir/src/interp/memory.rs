@@ -36,15 +36,9 @@ impl Memory {
         self.buffer.borrow()
     }
 
-    /// Where `indices` point: the first element, and the shape that is left.
-    fn locate(&self, indices: &[i64]) -> Run<(usize, Vec<usize>)> {
-        let buffer = self.buffer.borrow();
-        locate(buffer.shape(), indices)
-    }
-
     /// What is left of the shape after the leading indices.
     pub fn load(&self, indices: &[i64], iteration: Option<(u64, u64)>) -> Run<Tensor> {
-        let (at, shape) = self.locate(indices)?;
+        let (at, shape) = locate(&self.shape(), indices)?;
         let buffer = self.buffer.borrow();
         let n: usize = shape.iter().product();
         self.check(at, n, iteration)?;
@@ -58,7 +52,7 @@ impl Memory {
 
     /// Writes elements from the leading indices on.
     pub fn store(&self, indices: &[i64], values: &[Scalar], iteration: Option<(u64, u64)>) -> Run<()> {
-        let (at, shape) = self.locate(indices)?;
+        let (at, shape) = locate(&self.shape(), indices)?;
         if self.lent {
             return Err(ErrorKind::ReadOnly { index: at }.into());
         }
@@ -104,7 +98,7 @@ impl Memory {
 }
 
 /// The first element under leading indices, and the shape that is left.
-pub(super) fn locate(shape: &[usize], indices: &[i64]) -> Run<(usize, Vec<usize>)> {
+fn locate(shape: &[usize], indices: &[i64]) -> Run<(usize, Vec<usize>)> {
     let rest = shape.get(indices.len()..).ok_or_else(|| super::error::malformed("too many indices"))?;
     let mut at = 0;
     for (index, extent) in indices.iter().zip(shape) {

@@ -1,7 +1,9 @@
 //! The interpreters against values worked out by hand, and against plain Rust.
 
 mod domain;
+mod kernel;
 mod loops;
+mod programs;
 mod reducers;
 
 use tiga_ir::interp::{Buffer, Element, Relation, Tensor, Value};
