@@ -3,7 +3,7 @@
 use super::domain::{Rows, without_rows};
 use super::error::{Run, malformed};
 use super::fold::{Reduction, State};
-use super::machine::{Frame, Machine, Val, nested, operand, tensors};
+use super::machine::{Frame, Machine, nested, operand};
 use super::relation::Relation;
 use super::value::{Tensor, count};
 use crate::{Inst, InstData, Region, Role, Scalar, Target, TensorType, Value as Handle};
@@ -82,7 +82,7 @@ impl<'m> Machine<'m> {
             let reduction = Reduction::new(self, self.reducer(Some(reducer))?, &frame.sizes);
             let first = yields.first().and_then(|v| body.ty(*v).as_tensor());
             let shape = first.map(|t: &TensorType| frame.sizes.shape(&t.dims)).transpose()?;
-            let taken = reduction.reducer.message().len();
+            let taken = reduction.message_len();
             let map = reduction.map_of_message(shape.as_deref().filter(|_| taken > 0))?;
             yields = yields.get(taken..).ok_or_else(|| malformed("a message is missing"))?;
             sinks.push(Sink::Fold { reduction: Box::new(reduction), map, state: None, of });
@@ -172,8 +172,7 @@ impl<'m> Apply<'_, 'm> {
             Role::Param => Some(field.clone()),
             _ => element,
         });
-        let args: Vec<Val> = reduced.into_iter().chain(read).map(Val::from).collect();
-        tensors(self.machine.run(frame, node, args)?)
+        self.machine.run_tensors(frame, node, reduced.into_iter().chain(read))
     }
 
     /// Results of edges and totals; `None` is a field of edges without edges.
@@ -200,10 +199,10 @@ impl<'m> Sink<'_, 'm> {
     fn take<'y>(&mut self, frame: &Frame<'m>, yields: &'y [Handle], edge: usize, edges: usize) -> Run<&'y [Handle]> {
         let taken = match self {
             Sink::Edge { .. } => 1,
-            Sink::Fold { reduction, .. } => reduction.reducer.message().len(),
+            Sink::Fold { reduction, .. } => reduction.message_len(),
         };
         let (mine, rest) = yields.split_at_checked(taken).ok_or_else(|| malformed("a message is missing"))?;
-        let message = mine.iter().map(|v| frame.tensor(*v).cloned()).collect::<Run<Vec<_>>>()?;
+        let message = frame.tensors(mine)?;
         match self {
             Sink::Fold { reduction, state, .. } => *state = Some(reduction.fold(state.take(), message)?),
             Sink::Edge { first, elems } => {

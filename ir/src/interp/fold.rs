@@ -1,7 +1,7 @@
 //! Reductions: lift, combine and finalize of a reducer on mapped states, the plain left fold, and the tree of a shape.
 
 use super::error::{ErrorKind, Run, malformed};
-use super::machine::{Frame, Machine, tensors};
+use super::machine::{Frame, Machine};
 use super::sizes::Sizes;
 use super::value::{Tensor, count};
 use crate::{ReduceShape, Reducer, Region, Scalar, TensorType};
@@ -13,18 +13,26 @@ pub(super) type State = Vec<Tensor>;
 pub(super) struct Reduction<'a, 'm> {
     machine: &'a Machine<'m>,
     pub reducer: &'m Reducer,
+    /// Own axes of each component of a message.
+    message: Vec<usize>,
     frame: Frame<'m>,
 }
 
 impl<'a, 'm> Reduction<'a, 'm> {
     /// The reducer's own feature axes have the values of the symbols of the same names.
     pub fn new(machine: &'a Machine<'m>, reducer: &'m Reducer, sizes: &Sizes) -> Self {
-        Reduction { machine, reducer, frame: Frame::new(&reducer.body, sizes.clone()) }
+        let message = reducer.message().iter().map(|t| t.dims.len()).collect();
+        Reduction { machine, reducer, message, frame: Frame::new(&reducer.body, sizes.clone()) }
+    }
+
+    /// Number of components of a message.
+    pub fn message_len(&self) -> usize {
+        self.message.len()
     }
 
     /// The axes along which the reducer is mapped, from the shape of a message's first component.
     pub fn map_of_message(&self, first: Option<&[usize]>) -> Run<Vec<usize>> {
-        leading(first, self.reducer.message().first().map(|t| t.dims.len()))
+        leading(first, self.message.first().copied())
     }
 
     /// The axes along which the reducer is mapped, from the shape of a state's first component.
@@ -35,6 +43,9 @@ impl<'a, 'm> Reduction<'a, 'm> {
     /// The state of one message.
     pub fn lift(&mut self, message: Vec<Tensor>) -> Run<State> {
         let map = self.map_of_message(message.first().map(Tensor::shape))?;
+        if map.is_empty() {
+            return self.machine.run_tensors(&mut self.frame, self.reducer.lift, message);
+        }
         let types: Vec<&TensorType> = self.reducer.state.iter().map(|c| &c.ty).collect();
         self.mapped(self.reducer.lift, message, &map, &types)
     }
@@ -42,9 +53,12 @@ impl<'a, 'm> Reduction<'a, 'm> {
     /// The state of two states; the left one comes first.
     pub fn combine(&mut self, left: State, right: State) -> Run<State> {
         let map = self.map_of_state(left.first().map(Tensor::shape))?;
+        let both = left.into_iter().chain(right);
+        if map.is_empty() {
+            return self.machine.run_tensors(&mut self.frame, self.reducer.combine, both);
+        }
         let types: Vec<&TensorType> = self.reducer.state.iter().map(|c| &c.ty).collect();
-        let both = left.into_iter().chain(right).collect();
-        self.mapped(self.reducer.combine, both, &map, &types)
+        self.mapped(self.reducer.combine, both.collect(), &map, &types)
     }
 
     /// The state after one more message.
@@ -59,6 +73,9 @@ impl<'a, 'm> Reduction<'a, 'm> {
     /// The results of a state.
     pub fn finalize(&mut self, state: State) -> Run<Vec<Tensor>> {
         let map = self.map_of_state(state.first().map(Tensor::shape))?;
+        if map.is_empty() {
+            return self.machine.run_tensors(&mut self.frame, self.reducer.finalize, state);
+        }
         let types: Vec<&TensorType> = self.reducer.outs.iter().collect();
         self.mapped(self.reducer.finalize, state, &map, &types)
     }
@@ -89,9 +106,6 @@ impl<'a, 'm> Reduction<'a, 'm> {
 
     /// Runs a region of the reducer for each index of the mapped axes, independently.
     fn mapped(&mut self, region: Region, inputs: Vec<Tensor>, map: &[usize], types: &[&TensorType]) -> Run<State> {
-        if map.is_empty() {
-            return tensors(self.machine.run(&mut self.frame, region, inputs)?);
-        }
         let n = count(map).ok_or_else(|| malformed("mapped axes without a size"))?;
         let flat = inputs.into_iter().map(|t| flatten(t, map.len(), n)).collect::<Run<Vec<_>>>()?;
         let mut parts: Vec<Vec<Scalar>> = types.iter().map(|_| Vec::new()).collect();
@@ -99,7 +113,7 @@ impl<'a, 'm> Reduction<'a, 'm> {
         for index in 0..n {
             let rows = flat.iter().map(|t| t.row(index).ok_or_else(|| malformed("a mapped axis is missing")));
             let rows = rows.collect::<Run<Vec<_>>>()?;
-            let outs = tensors(self.machine.run(&mut self.frame, region, rows)?)?;
+            let outs = self.machine.run_tensors(&mut self.frame, region, rows)?;
             if outs.len() != types.len() {
                 return Err(malformed("a reducer yields another number of values"));
             }
@@ -121,6 +135,7 @@ impl<'a, 'm> Reduction<'a, 'm> {
 /// The leading axes of a shape, all but the reducer's own.
 fn leading(shape: Option<&[usize]>, own: Option<usize>) -> Run<Vec<usize>> {
     match (shape, own) {
+        (Some(shape), Some(own)) if own == shape.len() => Ok(Vec::new()),
         (Some(shape), Some(own)) if own <= shape.len() => Ok(shape[..shape.len() - own].to_vec()),
         (None, None) | (Some(_), None) => Ok(Vec::new()),
         _ => Err(malformed("a message or state has too few axes")),

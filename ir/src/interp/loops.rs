@@ -3,7 +3,7 @@
 use super::dense::axis_index;
 use super::error::{ErrorKind, Place, Run, malformed};
 use super::fold::{Plan, Reduction, State, join};
-use super::machine::{Frame, Machine, Val, enter_value, nested, operand, tensors};
+use super::machine::{Frame, Machine, Val, enter_value, nested, operand};
 use super::memory::Memory;
 use super::relation::Relation;
 use super::value::{Tensor, Value};
@@ -143,9 +143,9 @@ impl<'m> Machine<'m> {
             let indices = indices.into_iter().map(|i| Tensor::scalar(Scalar::I64(i)));
             if step {
                 let before = before.map_or_else(|| reduction.identity(&map), Ok)?;
-                return tensors(self.run(frame, body, indices.chain(before))?);
+                return self.run_tensors(frame, body, indices.chain(before));
             }
-            let message = tensors(self.run(frame, body, indices)?)?;
+            let message = self.run_tensors(frame, body, indices)?;
             reduction.fold(before, message)
         })?;
         if data.attrs.has(Key::Raw) {

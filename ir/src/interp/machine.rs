@@ -1,6 +1,6 @@
 //! What the interpreters share: values of one body, execution of regions, and the budget.
 
-use super::error::{ErrorKind, InterpError, Place, Run, malformed};
+use super::error::{ErrorKind, Place, Run, malformed};
 use super::memory::Memory;
 use super::relation::Units;
 use super::sizes::{Extents, Sizes};
@@ -50,8 +50,10 @@ impl<'m> Frame<'m> {
     }
 
     pub fn get(&self, value: Handle) -> Run<&Val> {
-        let val = self.values.get(value.as_u32() as usize).and_then(Option::as_ref);
-        val.ok_or_else(|| malformed("a value is used before it is defined"))
+        match self.values.get(value.as_u32() as usize) {
+            Some(Some(val)) => Ok(val),
+            _ => Err(malformed("a value is used before it is defined")),
+        }
     }
 
     pub fn tensor(&self, value: Handle) -> Run<&Tensor> {
@@ -59,6 +61,15 @@ impl<'m> Frame<'m> {
             Val::Tensor(t) => Ok(t),
             _ => Err(malformed("a tensor is expected")),
         }
+    }
+
+    /// The tensors of several values. (A loop, because messages and states pass here.)
+    pub fn tensors(&self, values: &[Handle]) -> Run<Vec<Tensor>> {
+        let mut tensors = Vec::with_capacity(values.len());
+        for value in values {
+            tensors.push(self.tensor(*value)?.clone());
+        }
+        Ok(tensors)
     }
 
     pub fn rel(&self, value: Handle) -> Run<&Arc<Relation>> {
@@ -200,8 +211,20 @@ impl<'m> Machine<'m> {
         self.enter(frame, region)?.iter().map(|v| frame.get(*v).cloned()).collect()
     }
 
+    /// Runs a region that yields tensors.
+    pub fn run_tensors(
+        &self,
+        frame: &mut Frame<'m>,
+        region: Region,
+        args: impl IntoIterator<Item = Tensor>,
+    ) -> Run<Vec<Tensor>> {
+        self.set_params(frame, region, args)?;
+        let yields = self.enter(frame, region)?;
+        frame.tensors(yields)
+    }
+
     /// Gives a region its arguments.
-    pub fn set_params<V: Into<Val>>(
+    fn set_params<V: Into<Val>>(
         &self,
         frame: &mut Frame<'m>,
         region: Region,
@@ -220,7 +243,7 @@ impl<'m> Machine<'m> {
         self.charge(1)?;
         if let Some(rule) = data.op.elementwise() {
             let value = self.elementwise(frame, data, rule)?;
-            return self.define(frame, data, [value]);
+            return define_one(frame, data, value.into());
         }
         if data.regions.is_empty() {
             return self.plain(frame, data);
@@ -280,7 +303,7 @@ impl<'m> Machine<'m> {
             }
             _ => return Err(malformed("the op has no meaning outside of kernels")),
         };
-        self.define(frame, data, [value])
+        define_one(frame, data, value)
     }
 
     /// Ops with regions.
@@ -328,6 +351,13 @@ impl<'m> Machine<'m> {
     }
 }
 
+/// Sets the only result of an instruction.
+fn define_one(frame: &mut Frame<'_>, data: &InstData, value: Val) -> Run<()> {
+    let [result] = data.results.as_slice() else { return Err(malformed("one result is expected")) };
+    frame.set(*result, value);
+    Ok(())
+}
+
 /// The extents of an argument whose type must be the parameter's.
 fn extents(func: &Func, index: usize, arg: &Val) -> Run<Extents> {
     let expected = func.body.ty(func.params()[index]);
@@ -363,13 +393,4 @@ pub(super) fn leave_value(val: Val) -> Run<Value> {
         Val::Rel(r) => Ok(Value::Rel(r)),
         Val::Memory(m) => m.buffer().tensor().map(Value::Tensor).map_err(|index| ErrorKind::Unwritten { index }.into()),
     }
-}
-
-/// All results are tensors.
-pub(super) fn tensors(values: Vec<Val>) -> Run<Vec<Tensor>> {
-    let one = |v| match v {
-        Val::Tensor(t) => Ok(t),
-        _ => Err::<Tensor, InterpError>(malformed("a tensor is expected")),
-    };
-    values.into_iter().map(one).collect()
 }

@@ -62,19 +62,22 @@ pub enum TensorError {
     },
 }
 
-/// A dense tensor, row-major. Cloning shares the elements.
+/// A dense tensor, row-major. Cloning shares the elements; a scalar needs no memory of its own.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
-    dtype: DType,
-    shape: Vec<usize>,
-    elems: Elems,
+pub struct Tensor(Repr);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Repr {
+    Scalar(Scalar),
+    /// With at least one axis.
+    Dense(Arc<Dense>),
 }
 
-/// A scalar needs no memory of its own.
-#[derive(Clone, Debug, PartialEq)]
-enum Elems {
-    One(Scalar),
-    Many(Arc<Vec<Scalar>>),
+#[derive(Debug, PartialEq)]
+struct Dense {
+    dtype: DType,
+    shape: Vec<usize>,
+    elems: Vec<Scalar>,
 }
 
 /// The number of elements of a shape, if it is a number.
@@ -85,7 +88,7 @@ pub(super) fn count(shape: &[usize]) -> Option<usize> {
 impl Tensor {
     /// Without axes.
     pub fn scalar(scalar: Scalar) -> Tensor {
-        Tensor { dtype: scalar.dtype(), shape: Vec::new(), elems: Elems::One(scalar) }
+        Tensor(Repr::Scalar(scalar))
     }
 
     /// Elements in row-major order.
@@ -129,35 +132,40 @@ impl Tensor {
 
     /// The elements as little-endian bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let size = self.dtype.bytes();
+        let size = self.dtype().bytes();
         self.elems().iter().flat_map(|e| e.bits().to_le_bytes().into_iter().take(size)).collect()
     }
 
     /// Elements whose number and types are known to fit.
     pub(super) fn of_elems(dtype: DType, shape: Vec<usize>, elems: Vec<Scalar>) -> Tensor {
         debug_assert_eq!(count(&shape), Some(elems.len()));
-        let elems = match (shape.is_empty(), elems.first()) {
-            (true, Some(one)) => Elems::One(*one),
-            _ => Elems::Many(Arc::new(elems)),
-        };
-        Tensor { dtype, shape, elems }
+        match (shape.is_empty(), elems.first()) {
+            (true, Some(one)) => Tensor::scalar(*one),
+            _ => Tensor(Repr::Dense(Arc::new(Dense { dtype, shape, elems }))),
+        }
     }
 
     /// Element type.
     pub fn dtype(&self) -> DType {
-        self.dtype
+        match &self.0 {
+            Repr::Scalar(scalar) => scalar.dtype(),
+            Repr::Dense(dense) => dense.dtype,
+        }
     }
 
     /// Extents; empty for a scalar.
     pub fn shape(&self) -> &[usize] {
-        &self.shape
+        match &self.0 {
+            Repr::Scalar(_) => &[],
+            Repr::Dense(dense) => &dense.shape,
+        }
     }
 
     /// Elements in row-major order.
     pub fn elems(&self) -> &[Scalar] {
-        match &self.elems {
-            Elems::One(one) => std::slice::from_ref(one),
-            Elems::Many(many) => many,
+        match &self.0 {
+            Repr::Scalar(scalar) => std::slice::from_ref(scalar),
+            Repr::Dense(dense) => &dense.elems,
         }
     }
 
@@ -168,15 +176,15 @@ impl Tensor {
 
     /// The element of a scalar.
     pub fn as_scalar(&self) -> Option<Scalar> {
-        match &self.elems {
-            Elems::One(one) => Some(*one),
-            Elems::Many(_) => None,
+        match &self.0 {
+            Repr::Scalar(scalar) => Some(*scalar),
+            Repr::Dense(_) => None,
         }
     }
 
     /// The tensor at an index of the first axis, if it has both.
     pub fn row(&self, index: usize) -> Option<Tensor> {
-        let (rows, rest) = self.shape.split_first()?;
+        let (rows, rest) = self.shape().split_first()?;
         if index >= *rows {
             return None;
         }
@@ -184,19 +192,19 @@ impl Tensor {
             return Some(Tensor::scalar(self.elems()[index]));
         }
         let size = self.elems().len() / rows;
-        Some(Tensor::of_elems(self.dtype, rest.to_vec(), self.elems()[index * size..(index + 1) * size].to_vec()))
+        Some(Tensor::of_elems(self.dtype(), rest.to_vec(), self.elems()[index * size..(index + 1) * size].to_vec()))
     }
 
     /// The same elements in another shape of as many.
     pub(super) fn reshaped(&self, shape: Vec<usize>) -> Option<Tensor> {
         let same = count(&shape) == Some(self.elems().len());
-        same.then(|| Tensor::of_elems(self.dtype, shape, self.elems().to_vec()))
+        same.then(|| Tensor::of_elems(self.dtype(), shape, self.elems().to_vec()))
     }
 
     /// Equal shapes and bits, where any NaN equals any NaN.
     pub fn same(&self, other: &Tensor) -> bool {
-        self.dtype == other.dtype
-            && self.shape == other.shape
+        self.dtype() == other.dtype()
+            && self.shape() == other.shape()
             && self.elems().iter().zip(other.elems()).all(|(a, b)| a.same(*b))
     }
 }
@@ -248,7 +256,7 @@ impl Buffer {
 impl From<&Tensor> for Buffer {
     fn from(tensor: &Tensor) -> Buffer {
         let elems = tensor.elems().iter().copied().map(Some).collect();
-        Buffer { dtype: tensor.dtype, shape: tensor.shape.clone(), elems }
+        Buffer { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), elems }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The interpreters against values worked out by hand, and against plain Rust.
 
+#![allow(clippy::unwrap_used, reason = "every function here is part of a test")]
+
 mod domain;
 mod kernel;
 mod loops;
