@@ -40,3 +40,34 @@ pub(crate) fn undefined_symbols(bytes: &[u8]) -> Result<Vec<String>, LlvmError> 
     names.sort();
     Ok(names)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::object;
+    use crate::{LlvmError, target};
+    use inkwell::OptimizationLevel;
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+    use tiga_abi::CpuTarget;
+
+    /// What kernels never contain: a remainder of floats, which LLVM gives to libm, and a large memset.
+    const NEEDY: &str = "
+        declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+        define float @k(ptr %p, i64 %n, float %x, float %y) {
+          call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)
+          %r = frem float %x, %y
+          ret float %r
+        }";
+
+    #[test]
+    fn calls_are_refused_by_name() {
+        let context = Context::create();
+        let text = MemoryBuffer::create_from_memory_range_copy(NEEDY.as_bytes(), "needy");
+        let module = context.create_module_from_ir(text).unwrap();
+        let machine = target::machine(CpuTarget::X86_64V3, OptimizationLevel::Aggressive).unwrap();
+        match object(&machine, &module) {
+            Err(LlvmError::UndefinedSymbols(names)) => assert_eq!(names, ["fmodf", "memset"]),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,14 +1,14 @@
 //! What a case is: a kernel as text, its arrays, and what its output must hold. Independent of any backend.
 
 use tiga_abi::DType;
-use tiga_ir::{KernelOp, Scalar};
+use tiga_ir::{Op, Scalar};
 
 /// One lane, or this many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape(pub u32);
 
 impl Shape {
-    /// The shapes every op is tried with, as far as it has them.
+    /// The shapes every op must be tried with, as far as it has them.
     pub const ALL: [Shape; 4] = [Shape(1), Shape(4), Shape(8), Shape(16)];
 
     /// Elements.
@@ -21,6 +21,9 @@ impl Shape {
         if self.0 == 1 { dtype.to_string() } else { format!("v{}{dtype}", self.0) }
     }
 
+    /// Widths that no register has.
+    pub const ODD: [Shape; 2] = [Shape(3), Shape(64)];
+
     /// The attribute of a load.
     pub fn attr(self) -> String {
         if self.0 == 1 { String::new() } else { format!(" lanes({})", self.0) }
@@ -29,8 +32,8 @@ impl Shape {
 
 /// A kernel with inputs and the expected output.
 pub struct Case {
-    /// The instruction it is about.
-    pub op: KernelOp,
+    /// The op it is about.
+    pub op: Op,
     /// The element type it is about.
     pub dtype: DType,
     /// The shape it is about.

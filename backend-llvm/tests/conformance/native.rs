@@ -33,7 +33,7 @@ impl Library {
     }
 }
 
-/// Bytes that end right before an inaccessible page (or begin right after one).
+/// Bytes between inaccessible pages.
 pub struct Array {
     map: *mut u8,
     mapped: usize,
@@ -48,6 +48,8 @@ pub enum Guard {
     Before,
     /// Its last byte.
     After,
+    /// Neither: it begins this many bytes after a page does, so that nothing but elements is aligned.
+    Neither(usize),
 }
 
 const PAGE: usize = 4096;
@@ -55,7 +57,7 @@ const PAGE: usize = 4096;
 impl Array {
     /// An array with these bytes.
     pub fn new(bytes: &[u8], guard: Guard) -> Self {
-        let body = bytes.len().div_ceil(PAGE) * PAGE;
+        let body = (bytes.len() + PAGE).div_ceil(PAGE) * PAGE;
         let mapped = body + 2 * PAGE;
         // SAFETY: a fresh private mapping; only the pages between the guards are made accessible, and the copy
         // stays within them.
@@ -66,7 +68,11 @@ impl Array {
             let map = map.cast::<u8>();
             let accessible = libc::PROT_READ | libc::PROT_WRITE;
             assert_eq!(libc::mprotect(map.add(PAGE).cast(), body, accessible), 0);
-            let skip = if guard == Guard::After { body - bytes.len() } else { 0 };
+            let skip = match guard {
+                Guard::Before => 0,
+                Guard::After => body - bytes.len(),
+                Guard::Neither(bytes) => bytes,
+            };
             let start = map.add(PAGE + skip);
             start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
             Self { map, mapped, start, len: bytes.len() }

@@ -3,19 +3,19 @@
 use crate::case::{Case, Shape, unit_loop};
 use crate::values::{Random, specials};
 use tiga_abi::DType;
-use tiga_ir::{KernelOp, Scalar};
+use tiga_ir::{Op, Scalar, ops};
 
 /// Units of a case; few, since these ops do not depend on values.
 const UNITS: usize = 24;
 
-/// All of them.
-pub fn cases() -> Vec<Case> {
+/// All of them in these shapes.
+pub fn cases(shapes: &[Shape]) -> Vec<Case> {
     let mut out = Vec::new();
     for dtype in DType::ALL {
         out.push(constants(dtype));
         out.push(prefetch(dtype));
         out.extend([-8, 0, 8].map(|bytes| offset(dtype, bytes)));
-        for shape in Shape::ALL {
+        for shape in shapes.iter().copied() {
             out.extend([load(dtype, shape), store(dtype, shape)]);
             out.extend([carried(dtype, shape), chosen(dtype, shape), early_return(dtype, shape)]);
             if shape.0 > 1 {
@@ -25,7 +25,7 @@ pub fn cases() -> Vec<Case> {
             }
         }
     }
-    out.extend(Shape::ALL.into_iter().filter(|s| s.0 > 1).map(lanes));
+    out.extend(shapes.iter().copied().filter(|s| s.0 > 1).map(lanes));
     out
 }
 
@@ -40,7 +40,7 @@ fn zeros(dtype: DType, count: usize) -> Vec<Scalar> {
 
 /// A case whose kernel is a loop over units.
 fn looped(
-    op: KernelOp,
+    op: Op,
     label: &str,
     (dtype, shape): (DType, Shape),
     params: &[(&str, Vec<Scalar>)],
@@ -75,30 +75,20 @@ fn constants(dtype: DType) -> Case {
     let text =
         format!("kernel @{name}(%out: ptr<{dtype}>, %unit_begin: i64, %unit_end: i64) {{\n{stores}  return\n}}\n");
     let arrays = vec![zeros(dtype, values.len())];
-    Case {
-        op: KernelOp::Const,
-        dtype,
-        shape: Shape(1),
-        name,
-        text,
-        sym: Vec::new(),
-        arrays,
-        units: 1,
-        expected: values,
-    }
+    Case { op: ops::CONST, dtype, shape: Shape(1), name, text, sym: Vec::new(), arrays, units: 1, expected: values }
 }
 
 fn load(dtype: DType, shape: Shape) -> Case {
     let a = random(dtype, UNITS * shape.lanes());
     let out = zeros(dtype, a.len());
     let body = format!("  %x = ptr.load %a, %at{} : {}\n  ptr.store %x, %out, %at", shape.attr(), shape.of(dtype));
-    looped(KernelOp::Load, "load", (dtype, shape), &[("a", a.clone()), ("out", out)], &body, a)
+    looped(ops::PTR_LOAD, "load", (dtype, shape), &[("a", a.clone()), ("out", out)], &body, a)
 }
 
 fn store(dtype: DType, shape: Shape) -> Case {
     let case = load(dtype, shape);
     let text = case.text.replace("@load.", "@store.");
-    Case { op: KernelOp::Store, name: case.name.replace("load.", "store."), text, ..case }
+    Case { op: ops::PTR_STORE, name: case.name.replace("load.", "store."), text, ..case }
 }
 
 /// A mask that is off from `length` on and at random before.
@@ -123,7 +113,7 @@ fn masked_load(dtype: DType, shape: Shape) -> Case {
         n = shape.0
     );
     let params = [("mask", mask), ("a", a), ("out", vec![Scalar::from_i64(dtype, 1); count])];
-    looped(KernelOp::Load, "load.masked", (dtype, shape), &params, &body, expected)
+    looped(ops::PTR_LOAD, "load.masked", (dtype, shape), &params, &body, expected)
 }
 
 fn masked_store(dtype: DType, shape: Shape) -> Case {
@@ -136,7 +126,7 @@ fn masked_store(dtype: DType, shape: Shape) -> Case {
         "  %m = ptr.load %mask, %at lanes({n}) : v{n}bool\n  %x = ptr.load %a, %at lanes({n}) : v{n}{dtype}\n  ptr.store %x, %out, %at, %m",
         n = shape.0
     );
-    looped(KernelOp::Store, "store.masked", (dtype, shape), &[("mask", mask), ("a", a), ("out", out)], &body, expected)
+    looped(ops::PTR_STORE, "store.masked", (dtype, shape), &[("mask", mask), ("a", a), ("out", out)], &body, expected)
 }
 
 /// Masked-off lanes hold indices far outside the array.
@@ -158,14 +148,14 @@ fn gather(dtype: DType, shape: Shape, masked: bool) -> Case {
     let label = if masked { "gather.masked" } else { "gather" };
     let indices = indices.into_iter().map(Scalar::I64).collect();
     let params = [("mask", mask), ("index", indices), ("a", a), ("out", vec![Scalar::from_i64(dtype, 1); count])];
-    looped(KernelOp::Gather, label, (dtype, shape), &params, &body, expected)
+    looped(ops::GATHER, label, (dtype, shape), &params, &body, expected)
 }
 
 fn prefetch(dtype: DType) -> Case {
     let a = random(dtype, UNITS);
     let body = format!("  ptr.prefetch %a, %at\n  %x = ptr.load %a, %at : {dtype}\n  ptr.store %x, %out, %at");
     let params = [("a", a.clone()), ("out", zeros(dtype, UNITS))];
-    looped(KernelOp::Prefetch, "prefetch", (dtype, Shape(1)), &params, &body, a)
+    looped(ops::PREFETCH, "prefetch", (dtype, Shape(1)), &params, &body, a)
 }
 
 /// Elements of `dtype` seen through an address of words, forth and back by `bytes`.
@@ -179,7 +169,7 @@ fn offset(dtype: DType, bytes: i64) -> Case {
     );
     let label = format!("offset{}", bytes + 8);
     let params = [("a", a), ("out", zeros(dtype, UNITS))];
-    looped(KernelOp::Offset, &label, (dtype, Shape(1)), &params, &body, expected)
+    looped(ops::OFFSET, &label, (dtype, Shape(1)), &params, &body, expected)
 }
 
 fn splat(dtype: DType, shape: Shape) -> Case {
@@ -191,14 +181,14 @@ fn splat(dtype: DType, shape: Shape) -> Case {
         shape.0
     );
     let params = [("a", a), ("out", zeros(dtype, UNITS * shape.lanes()))];
-    looped(KernelOp::Splat, "splat", (dtype, shape), &params, &body, expected)
+    looped(ops::SPLAT, "splat", (dtype, shape), &params, &body, expected)
 }
 
 fn lanes(shape: Shape) -> Case {
     let expected = (0..UNITS).flat_map(|_| (0..i64::from(shape.0)).map(Scalar::I64)).collect();
     let body = format!("  %v = lanes lanes({n}) : v{n}i64\n  ptr.store %v, %out, %at", n = shape.0);
     let params = [("out", zeros(DType::I64, UNITS * shape.lanes()))];
-    looped(KernelOp::Lanes, "lanes", (DType::I64, shape), &params, &body, expected)
+    looped(ops::LANES, "lanes", (DType::I64, shape), &params, &body, expected)
 }
 
 fn shuffle(dtype: DType, shape: Shape) -> Case {
@@ -214,7 +204,7 @@ fn shuffle(dtype: DType, shape: Shape) -> Case {
         listed.join(", ")
     );
     let params = [("a", a.clone()), ("out", zeros(dtype, a.len()))];
-    looped(KernelOp::Shuffle, "shuffle", (dtype, shape), &params, &body, expected)
+    looped(ops::SHUFFLE, "shuffle", (dtype, shape), &params, &body, expected)
 }
 
 /// The last lane of every unit.
@@ -228,7 +218,7 @@ fn extract(dtype: DType, shape: Shape) -> Case {
         shape.0 - 1
     );
     let params = [("a", a), ("out", zeros(dtype, UNITS))];
-    looped(KernelOp::Extract, "extract", (dtype, shape), &params, &body, expected)
+    looped(ops::EXTRACT, "extract", (dtype, shape), &params, &body, expected)
 }
 
 /// A value carried around the loop: each unit stores what the one before loaded, the last value and an address
@@ -262,7 +252,7 @@ fn carried(dtype: DType, shape: Shape) -> Case {
     );
     let arrays = vec![a, zeros(dtype, expected.len())];
     let units = UNITS as i64;
-    Case { op: KernelOp::Jump, dtype, shape, name, text, sym: Vec::new(), arrays, units, expected }
+    Case { op: ops::JUMP, dtype, shape, name, text, sym: Vec::new(), arrays, units, expected }
 }
 
 /// Two edges from one block to the same one, with different arguments, values and addresses.
@@ -281,7 +271,7 @@ fn chosen(dtype: DType, shape: Shape) -> Case {
   ptr.store %y, %out, %at"
     );
     let params = [("a", a), ("b", b), ("out", zeros(dtype, UNITS * n))];
-    looped(KernelOp::Branch, "branch", (dtype, shape), &params, &body, expected)
+    looped(ops::BRANCH, "branch", (dtype, shape), &params, &body, expected)
 }
 
 /// Out of the kernel from the middle of a loop, with a block after it that nothing reaches.
@@ -304,5 +294,5 @@ fn early_return(dtype: DType, shape: Shape) -> Case {
   ptr.store %x, %out, %at"
     );
     let params = [("a", a.clone()), ("out", zeros(dtype, a.len()))];
-    looped(KernelOp::Return, "return", (dtype, shape), &params, &body, expected)
+    looped(ops::RETURN, "return", (dtype, shape), &params, &body, expected)
 }
