@@ -32,16 +32,32 @@ fn suite(shapes: &[Shape]) -> (Vec<Case>, Module) {
     (cases, parse_module("cases.tir", &text).unwrap())
 }
 
-#[test]
-fn every_instruction_in_every_shape() {
+/// Every instruction in every shape.
+fn everything(target: CpuTarget, opt: OptLevel) {
     let (cases, module) = suite(&Shape::ALL);
-    for target in [CpuTarget::X86_64V3, CpuTarget::Native] {
-        for opt in [OptLevel::O0, OptLevel::O] {
-            let coverage = run_all(&module, &cases, &Options { target, opt });
-            println!("{target} {opt:?}: {} cases\n{coverage}", cases.len());
-            assert_eq!(coverage.missing(), Vec::<String>::new(), "cells without a case");
-        }
-    }
+    let coverage = run_all(&module, &cases, &Options { target, opt });
+    println!("{target} {opt:?}: {} cases\n{coverage}", cases.len());
+    assert_eq!(coverage.missing(), Vec::<String>::new(), "cells without a case");
+}
+
+#[test]
+fn everything_on_level_three_unoptimised() {
+    everything(CpuTarget::X86_64V3, OptLevel::O0);
+}
+
+#[test]
+fn everything_on_level_three() {
+    everything(CpuTarget::X86_64V3, OptLevel::O);
+}
+
+#[test]
+fn everything_on_this_machine_unoptimised() {
+    everything(CpuTarget::Native, OptLevel::O0);
+}
+
+#[test]
+fn everything_on_this_machine() {
+    everything(CpuTarget::Native, OptLevel::O);
 }
 
 #[test]
