@@ -163,3 +163,29 @@ fn join(parts: &[String]) -> String {
         [most @ .., last] => format!("one of {}, or {last}", most.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_the_grammars() {
+        let grammar = include_str!("grammar.lalrpop");
+        let declared: Vec<&str> = grammar
+            .lines()
+            .filter_map(|line| line.trim().split_once(" => Token::"))
+            .map(|(name, _)| name.trim_matches('"'))
+            .collect();
+        assert_eq!(declared, TERMINALS.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn a_sentence_names_classes_instead_of_their_members() {
+        let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let expression: Vec<String> = all(&["ident", "edge", "@", "let"]).into_iter().chain(all(&EXPRESSION)).collect();
+        assert_eq!(Expected::new(&expression).sentence(), "`let` or an expression");
+        let after: Vec<String> = all(&[")", ","]).into_iter().chain(all(&OPERATORS)).collect();
+        assert_eq!(Expected::new(&after).sentence(), "one of `)`, `,`, or an operator");
+        assert_eq!(Expected::new(&all(&["in", "hole"])).sentence(), "`in`");
+    }
+}
