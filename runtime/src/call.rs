@@ -109,7 +109,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// Inputs are missing; a size that nothing fixes.
-    pub fn result_shapes(&self) -> Result<Vec<(&'a str, DType, Vec<usize>)>, RuntimeError> {
+    pub fn result_shapes(&self) -> Result<Vec<(String, DType, Vec<usize>)>, RuntimeError> {
         self.check_inputs()?;
         let mut out = Vec::new();
         for result in &self.program.results {
@@ -121,7 +121,7 @@ impl<'a> Call<'a> {
                 }
                 extents.push(extent.eval(&|s| self.sizes.get(s))? as usize);
             }
-            out.push((result.name.as_str(), dtype, extents));
+            out.push((result.name.clone(), dtype, extents));
         }
         Ok(out)
     }

@@ -1,4 +1,7 @@
-//! What the tests of the whole project stand on: the tidy rules and the runner of RUN/CHECK files.
+//! What the tests of the whole project stand on: the tidy rules, the runner of RUN/CHECK files, the generator of
+//! random programs and the comparison of back ends with interpreters.
 
+pub mod differential;
+pub mod generator;
 pub mod lit;
 pub mod tidy;

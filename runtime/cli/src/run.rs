@@ -145,7 +145,7 @@ impl Run {
                 let array = Array::zeroed(dtype, shape.clone());
                 let array =
                     array.with_context(|| format!("the result `{name}` of shape {shape:?} does not fit in memory"))?;
-                arrays.push((name.to_owned(), dtype, array));
+                arrays.push((name, dtype, array));
             }
             for (name, dtype, array) in &mut arrays {
                 let shape = array.shape().to_vec();

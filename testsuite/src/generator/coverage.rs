@@ -1,0 +1,114 @@
+//! Which operators stood where, on which element types.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use tiga_abi::DType;
+use tiga_ir::{Attrs, Op, ops};
+
+/// Where an operator stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Site {
+    /// On whole fields and tensors.
+    Field,
+    /// In the edge region of a message.
+    Edge,
+    /// In its node region.
+    Node,
+    /// In the body or condition of a loop, or in a branch.
+    Control,
+}
+
+impl Site {
+    /// All sites.
+    pub const ALL: [Site; 4] = [Site::Field, Site::Edge, Site::Node, Site::Control];
+}
+
+/// Counts by operator, element type and site. An operator with a reducer counts as `reduce_set sum`.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    counts: BTreeMap<(String, DType, Site), usize>,
+}
+
+impl Coverage {
+    /// Counts one.
+    pub fn add(&mut self, op: &str, dtype: DType, site: Site) {
+        *self.counts.entry((op.to_owned(), dtype, site)).or_default() += 1;
+    }
+
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Coverage) {
+        for (key, count) in &other.counts {
+            *self.counts.entry(key.clone()).or_default() += count;
+        }
+    }
+
+    /// Every cell there must be: elementwise operators on the types they accept at every site, the others where the
+    /// language has them.
+    fn cells() -> Vec<(String, DType, Site)> {
+        let mut out = Vec::new();
+        for dtype in DType::ALL {
+            for op in super::region::elementwise() {
+                if super::region::accepts(op, dtype) {
+                    out.extend(Site::ALL.map(|site| (op.name().to_owned(), dtype, site)));
+                }
+            }
+            for reducer in tigac::builtin::BuiltinReducer::ALL.into_iter().filter(|r| r.accepts(dtype)) {
+                for op in ["apply", "reduce_set", "reduce_axis"] {
+                    out.push((format!("{op} {}", reducer.name()), dtype, Site::Field));
+                }
+            }
+            out.push(("fill".into(), dtype, Site::Field));
+            out.push(("while".into(), dtype, Site::Field));
+            out.push(("repeat".into(), dtype, Site::Field));
+            out.push(("if".into(), dtype, Site::Field));
+            if dtype != DType::Bool {
+                out.push(("matmul".into(), dtype, Site::Field));
+            }
+        }
+        out
+    }
+
+    /// Cells that nothing filled.
+    pub fn empty(&self) -> Vec<String> {
+        let filled = |cell: &(String, DType, Site)| self.counts.contains_key(cell);
+        Self::cells().iter().filter(|c| !filled(c)).map(|(op, d, s)| format!("{op} × {d} × {s:?}")).collect()
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<20}", "operator × site")?;
+        for dtype in DType::ALL {
+            write!(f, "{dtype:>9}")?;
+        }
+        writeln!(f)?;
+        let mut rows: Vec<(String, Site)> = Self::cells().into_iter().map(|(op, _, site)| (op, site)).collect();
+        rows.sort();
+        rows.dedup();
+        let wanted = Self::cells();
+        for (op, site) in rows {
+            write!(f, "{:<20}", format!("{op} {}", format!("{site:?}").to_lowercase()))?;
+            for dtype in DType::ALL {
+                let key = (op.clone(), dtype, site);
+                match self.counts.get(&key) {
+                    Some(count) => write!(f, "{count:>9}")?,
+                    None if wanted.contains(&key) => write!(f, "{:>9}", "EMPTY")?,
+                    None => write!(f, "{:>9}", "-")?,
+                }
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an elementwise op is defined on operands all of this type (a select's condition aside).
+pub(super) fn defined(op: Op, dtype: DType) -> bool {
+    let Some(rule) = op.elementwise() else { return false };
+    let args: Vec<DType> = match op {
+        op if op == ops::SELECT => vec![DType::Bool, dtype, dtype],
+        _ => vec![dtype; rule.arity()],
+    };
+    let attrs = Attrs::new();
+    op == ops::CAST || rule.result(&args, &attrs).is_some()
+}

@@ -1,0 +1,63 @@
+//! Random arguments: mostly small numbers, some of them special.
+
+use super::program::Generated;
+use fastrand::Rng;
+use tiga_abi::{DType, Symbol};
+use tiga_formats::Csr;
+use tiga_ir::interp::{Relation, Tensor, Value};
+use tiga_ir::{Scalar, Type};
+
+/// Arguments of one run.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// The graph of the only relation parameter.
+    pub csr: Csr,
+    /// One value a parameter, the relation included.
+    pub values: Vec<Value>,
+    /// The feature extent `F`.
+    pub features: usize,
+}
+
+/// Random arguments for a program on a graph.
+pub fn inputs(rng: &mut Rng, generated: &Generated, csr: Csr) -> Inputs {
+    let features = [0, 1, 2, 3, 5, 8, 16, 17, 64, 70][rng.usize(0..10)];
+    let size = |symbol: &Symbol| match &**symbol {
+        "N" => csr.num_dst(),
+        "E" => csr.num_edges(),
+        _ => features,
+    };
+    let func = generated.func();
+    let mut values = Vec::new();
+    for param in func.params() {
+        values.push(match func.body.ty(*param) {
+            Type::Rel(_) => {
+                let col = csr.col().iter().collect();
+                let relation = Relation::csr(csr.num_src(), csr.row_ptr().to_vec(), col);
+                relation.expect("the graph is valid").into()
+            }
+            ty => {
+                let tensor = ty.as_tensor().expect("parameters are relations and tensors");
+                let extent = |e: &tiga_abi::Poly| e.eval(&|s| Some(size(&s.into()) as i64)).expect("sizes are small");
+                let shape: Vec<usize> = tensor.extents().iter().map(|e| extent(e) as usize).collect();
+                let count = shape.iter().product();
+                let elements = (0..count).map(|_| element(rng, tensor.dtype)).collect();
+                Tensor::new(tensor.dtype, shape, elements).expect("as many elements as the shape has").into()
+            }
+        });
+    }
+    Inputs { csr, values, features }
+}
+
+/// One element; one in sixteen is special.
+pub(super) fn element(rng: &mut Rng, dtype: DType) -> Scalar {
+    const FLOATS: [f64; 8] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1e-310, 1e-40, 1e300];
+    let special = rng.u8(0..16) == 0;
+    match dtype {
+        DType::Bool => Scalar::Bool(rng.bool()),
+        DType::F32 | DType::F64 if special => Scalar::from_f64(dtype, FLOATS[rng.usize(0..FLOATS.len())]),
+        DType::F32 | DType::F64 => Scalar::from_f64(dtype, rng.f64() * 4.0 - 2.0),
+        DType::I32 if special => Scalar::I32([i32::MIN, i32::MAX, 0, -1][rng.usize(0..4)]),
+        DType::I64 if special => Scalar::I64([i64::MIN, i64::MAX, 0, -1][rng.usize(0..4)]),
+        DType::I32 | DType::I64 => Scalar::from_i64(dtype, rng.i64(-9..10)),
+    }
+}

@@ -1,0 +1,24 @@
+//! 2,000 random programs on three graphs each: strict equals the domain interpreter, the default equals the loops
+//! interpreter, bit for bit. `TIGA_PROGRAMS` and `TIGA_SEED` choose another number and seed.
+
+use testsuite::differential::campaign;
+
+#[test]
+fn compiled_programs_equal_their_interpreters() {
+    let setting = |name: &str, default: u64| std::env::var(name).ok().map_or(default, |v| v.parse().unwrap());
+    let (count, seed) = (setting("TIGA_PROGRAMS", 2000), setting("TIGA_SEED", 1));
+    let report = campaign(seed, count as usize);
+    println!("{}", report.coverage);
+    println!(
+        "{} programs, {} runs, {} of {} results finite and not constant",
+        report.programs, report.runs, report.lively, report.results
+    );
+    for failure in report.failures.iter().take(3) {
+        println!("{failure}");
+    }
+    assert!(report.failures.is_empty(), "{} of {} programs differ", report.failures.len(), report.programs);
+    assert!(report.lively * 10 >= report.results * 3, "too few lively results");
+    if count >= 2000 {
+        assert!(report.coverage.empty().is_empty(), "empty cells: {:?}", report.coverage.empty());
+    }
+}
