@@ -11,6 +11,8 @@ use tiga_abi::KernelFn;
 #[derive(Debug)]
 pub(crate) struct Library {
     inner: libloading::Library,
+    /// Kept open: the loader takes two objects of one path for the same, and a closed descriptor's number is reused.
+    _file: std::fs::File,
 }
 
 impl Library {
@@ -29,7 +31,7 @@ impl Library {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         // SAFETY: running a bundle runs its code; the objects that the compiler makes have no initialisers.
         let inner = unsafe { libloading::Library::new(path) }.map_err(|e| error(e.to_string()))?;
-        Ok(Self { inner })
+        Ok(Self { inner, _file: file })
     }
 
     /// The kernel of a name.

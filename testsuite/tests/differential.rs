@@ -13,7 +13,7 @@ fn compiled_programs_equal_their_interpreters() {
         "{} programs, {} runs, {} of {} results finite and not constant",
         report.programs, report.runs, report.lively, report.results
     );
-    for failure in report.failures.iter().take(3) {
+    for failure in report.failures.iter().take(20) {
         println!("{failure}");
     }
     assert!(report.failures.is_empty(), "{} of {} programs differ", report.failures.len(), report.programs);

@@ -173,13 +173,14 @@ impl Planner<'_> {
             targets.push(target);
         }
         let mut sides = Vec::new();
+        let number = self.loops;
+        self.loops += 1;
         for (region, side) in data.regions.iter().zip(["then", "else"]) {
             let mut inner = scope.clone();
-            let mut branch = Body { name: format!("{}.{side}{}", self.host.name, self.loops), ..Body::default() };
+            let mut branch = Body { name: format!("{}.{side}{}", self.host.name, number), ..Body::default() };
             self.block(self.host.body.entry(*region), &mut inner, &mut branch, &targets)?;
             sides.push(self.template.bodies.push(branch));
         }
-        self.loops += 1;
         scope.memory.extend(data.results.iter().copied().zip(targets));
         body.tasks.push(Task {
             name: task_name(body, "if"),
