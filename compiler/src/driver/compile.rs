@@ -1,10 +1,11 @@
 //! `tigac FILE`: compiles a model, and writes what `--emit` asks for.
 
 use super::Outcome;
+use super::codegen::{Codegen, CodegenArgs};
 use super::front::{Front, SemaArgs};
-use anyhow::Context;
-use std::io::Write;
-use std::path::PathBuf;
+use anyhow::{Context, bail};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// The arguments of a compilation.
@@ -13,24 +14,53 @@ pub(super) struct Args {
     /// The model.
     #[arg(value_name = "FILE", required = true)]
     file: Option<PathBuf>,
-    /// What to write, and where; without a path, to the standard output stream.
-    #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "ir")]
+    /// Where the output goes; a bundle goes to FILE's name with `.tgb` in this folder if left out.
+    #[arg(short, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// What to write, and where: ast, ir, llvm-ir, asm, obj, bundle. Texts without a path go to the standard output.
+    #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "bundle")]
     emit: Vec<Emit>,
     #[command(flatten)]
     sema: SemaArgs,
+    #[command(flatten)]
+    codegen: CodegenArgs,
 }
 
 /// A form of the program that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// The syntax tree.
     Ast,
     /// The domain level of the IR.
     Ir,
+    /// LLVM's IR of all kernels, optimised.
+    LlvmIr,
+    /// Assembly of all kernels.
+    Asm,
+    /// An object file of all kernels.
+    Obj,
+    /// A bundle.
+    Bundle,
 }
 
 impl Kind {
-    const ALL: [(&'static str, Kind); 2] = [("ast", Kind::Ast), ("ir", Kind::Ir)];
+    const ALL: [(&'static str, Kind); 6] = [
+        ("ast", Kind::Ast),
+        ("ir", Kind::Ir),
+        ("llvm-ir", Kind::LlvmIr),
+        ("asm", Kind::Asm),
+        ("obj", Kind::Obj),
+        ("bundle", Kind::Bundle),
+    ];
+
+    /// The ending of its file, for forms that are no text.
+    fn ending(self) -> Option<&'static str> {
+        match self {
+            Kind::Obj => Some("o"),
+            Kind::Bundle => Some("tgb"),
+            Kind::Ast | Kind::Ir | Kind::LlvmIr | Kind::Asm => None,
+        }
+    }
 }
 
 /// One item of `--emit`.
@@ -60,21 +90,41 @@ impl FromStr for Emit {
     }
 }
 
+impl Args {
+    /// Where one form goes: its own path, `-o`, its default name, or the standard output.
+    fn path(&self, emit: &Emit, file: &Path) -> Option<PathBuf> {
+        let own = emit.path.clone().or_else(|| self.output.clone());
+        own.or_else(|| emit.kind.ending().map(|e| Path::new(file.file_name().unwrap_or_default()).with_extension(e)))
+    }
+}
+
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let file = args.file.as_deref().context("no file is given")?;
+    if args.output.is_some() && args.emit.iter().filter(|e| e.path.is_none()).count() > 1 {
+        bail!("`-o` names one file, but `--emit` asks for several: give each its own as KIND=PATH");
+    }
     let front = Front::read(file, &args.sema.options())?;
     let outcome = front.report();
+    let mut codegen = Codegen::new(&args.codegen);
     for emit in &args.emit {
-        let text = match emit.kind {
-            Kind::Ast => tiga_syntax::dump(&front.module),
-            Kind::Ir if outcome == Outcome::Done => tiga_ir::print_module(&front.analysis.ir),
-            Kind::Ir => continue,
+        let bytes = match emit.kind {
+            Kind::Ast => tiga_syntax::dump(&front.module).into_bytes(),
+            _ if outcome == Outcome::Errors => continue,
+            Kind::Ir => tiga_ir::print_module(&front.analysis.ir).into_bytes(),
+            kind => codegen.emit(kind, &front.analysis)?,
         };
-        match &emit.path {
+        match args.path(emit, file) {
             Some(path) => {
-                std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+                let write = |w: &mut dyn tiga_formats::WriteSeek| w.write_all(&bytes);
+                tiga_formats::write_file(&path, write)?;
             }
-            None => std::io::stdout().write_all(text.as_bytes()).context("cannot write to the standard output")?,
+            None => {
+                let mut out = std::io::stdout();
+                out.write_all(&bytes).context("cannot write to the standard output")?;
+                if out.is_terminal() {
+                    out.flush().context("cannot write to the standard output")?;
+                }
+            }
         }
     }
     Ok(outcome)

@@ -3,6 +3,7 @@
 //! 0: done; 1: errors in the input; 2: a command line that says nothing sensible.
 
 mod check;
+mod codegen;
 mod compile;
 mod front;
 

@@ -1,0 +1,153 @@
+//! What follows the front end: kernels, machine code, bundles.
+
+use super::compile::Kind;
+use crate::sema::Analysis;
+use tiga_abi::CpuTarget;
+
+/// Options of code generation on the command line.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct CodegenArgs {
+    /// The CPU to compile for: native, x86-64-v3.
+    #[arg(long, value_name = "CPU", default_value = "native")]
+    pub(super) target: CpuTarget,
+    /// Optimise: 0 or 1. Results have the same bits either way.
+    #[arg(short = 'O', value_name = "LEVEL", num_args = 0..=1, require_equals = false, default_value = "1", default_missing_value = "1", value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub(super) optimise: u8,
+    /// Floating point: default (fixed trees, fused multiply-add) or strict (the plain left fold).
+    #[arg(long, value_name = "MODE", value_enum, default_value = "default")]
+    pub(super) fp: Fp,
+    /// Add kernels for these feature extents, as in F=16,64.
+    #[arg(long, value_name = "DIM=N[,N…]", value_parser = extents)]
+    pub(super) specialize: Vec<Extents>,
+}
+
+/// How floating-point arithmetic may be arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Fp {
+    /// Fixed leaves and accumulators, fused multiply-add.
+    Default,
+    /// The plain left fold without contraction.
+    Strict,
+}
+
+/// Extents of one dimension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Extents {
+    pub(super) dim: String,
+    pub(super) values: Vec<i64>,
+}
+
+fn extents(text: &str) -> Result<Extents, String> {
+    let usage = || "expected DIM=N or DIM=N,N, as in F=16,64".to_owned();
+    let (dim, values) = text.split_once('=').ok_or_else(usage)?;
+    let values: Option<Vec<i64>> = values.split(',').map(|v| v.parse().ok().filter(|n| *n >= 0)).collect();
+    Ok(Extents { dim: dim.to_owned(), values: values.filter(|_| !dim.is_empty()).ok_or_else(usage)? })
+}
+
+#[cfg(feature = "llvm")]
+pub(super) use with_llvm::Codegen;
+#[cfg(not(feature = "llvm"))]
+pub(super) use without_llvm::Codegen;
+
+#[cfg(feature = "llvm")]
+mod with_llvm {
+    use super::{Analysis, CodegenArgs, Fp, Kind};
+    use crate::pack::{Compilation, CompileOptions, compile, contents};
+    use crate::sema::{ParamInfo, ProgramInfo};
+    use anyhow::Result;
+    use tiga_abi::FpMode;
+    use tiga_backend_llvm::OptLevel;
+    use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};
+    use tiga_ir::SymKind;
+
+    /// A compilation that is made when the first form of it is asked for.
+    pub(in crate::driver) struct Codegen {
+        options: CompileOptions,
+        done: Option<Compilation>,
+    }
+
+    impl Codegen {
+        pub(in crate::driver) fn new(args: &CodegenArgs) -> Self {
+            let fp = match args.fp {
+                Fp::Default => FpMode::Default,
+                Fp::Strict => FpMode::Strict,
+            };
+            let mut options = CompileOptions::new(args.target, fp);
+            options.opt = if args.optimise == 0 { OptLevel::O0 } else { OptLevel::O };
+            for extents in &args.specialize {
+                options.specialize.extend(extents.values.iter().map(|v| (extents.dim.as_str().into(), *v)));
+            }
+            Self { options, done: None }
+        }
+
+        pub(in crate::driver) fn emit(&mut self, kind: Kind, analysis: &Analysis) -> Result<Vec<u8>> {
+            if self.done.is_none() {
+                self.done = Some(compile(&analysis.ir, &self.options)?);
+            }
+            let done = self.done.as_ref().expect("made above");
+            Ok(match kind {
+                Kind::LlvmIr => done.code.llvm_ir().as_bytes().to_vec(),
+                Kind::Asm => done.code.asm()?.into_bytes(),
+                Kind::Obj => done.code.object().to_vec(),
+                Kind::Bundle => {
+                    let programs = analysis.programs.iter().map(program).collect();
+                    tiga_bundle::write(&contents(done, programs, &self.options)?)?
+                }
+                Kind::Ast | Kind::Ir => anyhow::bail!("the front end emits these"),
+            })
+        }
+    }
+
+    /// What a manifest says of a program.
+    fn program(info: &ProgramInfo) -> Program {
+        let kind = |kind: &SymKind| match kind {
+            SymKind::Set => SymbolKind::Set,
+            SymKind::Edges => SymbolKind::Edges,
+            SymKind::Dim | SymKind::Bound(_) => SymbolKind::Dim,
+        };
+        let symbols = info.symbols.iter().map(|s| SymbolDecl {
+            name: s.name.clone(),
+            kind: kind(&s.kind),
+            origin: s.origin.clone(),
+        });
+        Program {
+            name: info.name.clone(),
+            doc: info.doc.clone(),
+            symbols: symbols.collect(),
+            params: info.params.iter().filter_map(param).collect(),
+            results: info.results.iter().filter_map(param).collect(),
+            plan: format!("plans/{}.json", info.name),
+        }
+    }
+
+    /// A parameter; all of them are relations or tensors.
+    fn param(info: &ParamInfo) -> Option<Param> {
+        let ty = match &info.ty {
+            tiga_ir::Type::Rel(r) => Type::Graph { src: r.src.clone(), dst: r.dst.clone(), edges: r.edges.clone() },
+            other => {
+                let t = other.as_tensor()?;
+                Type::Tensor { dtype: t.dtype, shape: t.extents() }
+            }
+        };
+        Some(Param { name: info.name.to_string(), doc: info.doc.clone(), ty })
+    }
+}
+
+#[cfg(not(feature = "llvm"))]
+mod without_llvm {
+    use super::{Analysis, CodegenArgs, Kind};
+    use anyhow::{Result, bail};
+
+    /// A compiler without a back end: check, IR and the interpreter only.
+    pub(in crate::driver) struct Codegen;
+
+    impl Codegen {
+        pub(in crate::driver) fn new(_: &CodegenArgs) -> Self {
+            Codegen
+        }
+
+        pub(in crate::driver) fn emit(&mut self, _: Kind, _: &Analysis) -> Result<Vec<u8>> {
+            bail!("this tigac was built without LLVM: it has check, eval and --emit=ast,ir")
+        }
+    }
+}
