@@ -34,22 +34,33 @@ pub(crate) fn task(name: &str, kind: TaskKind, uses: &[(&str, ResourceId, Mode)]
     }
 }
 
+fn resources() -> PrimaryMap<ResourceId, Resource> {
+    let rows: [(&str, Owner, DType, &[&str]); 13] = [
+        ("g.row_ptr", Owner::Borrowed, DType::I64, &["N+1"]),
+        ("g.long_rows.512", Owner::Derived, DType::I64, &["div(E,512)"]),
+        ("g.leaf_row.512", Owner::Derived, DType::I64, &["2*div(E,512)"]),
+        ("g.leaf_base.512", Owner::Derived, DType::I64, &["div(E,512)+1"]),
+        ("d", Owner::Borrowed, DType::F64, &["N"]),
+        ("c", Owner::Borrowed, DType::Bool, &[]),
+        ("out", Owner::Borrowed, DType::F64, &["N"]),
+        ("r.a", Owner::Owned, DType::F64, &["N"]),
+        ("r.b", Owner::Owned, DType::F64, &["N"]),
+        ("r.in", Owner::Borrowed, DType::F64, &["N"]),
+        ("r.out", Owner::Borrowed, DType::F64, &["N"]),
+        ("go", Owner::Owned, DType::Bool, &[]),
+        ("t", Owner::Owned, DType::F64, &["N"]),
+    ];
+    rows.into_iter().map(|(name, owner, dtype, shape)| resource(name, owner, dtype, shape)).collect()
+}
+
 /// `loop r while go { r' = f(r, d); go = g(r') }`, then a branch on `c` that writes `out`.
 pub(crate) fn looped() -> Template {
     use Mode::{Read, ReadWrite, Write};
-    let mut resources = PrimaryMap::new();
-    let mut add = |name: &str, owner, dtype, shape: &[&str]| resources.push(resource(name, owner, dtype, shape));
-    let row_ptr = add("g.row_ptr", Owner::Borrowed, DType::I64, &["N+1"]);
-    let long_rows = add("g.long_rows.512", Owner::Derived, DType::I64, &["div(E,512)"]);
-    let leaf_row = add("g.leaf_row.512", Owner::Derived, DType::I64, &["2*div(E,512)"]);
-    let leaf_base = add("g.leaf_base.512", Owner::Derived, DType::I64, &["div(E,512)+1"]);
-    let d = add("d", Owner::Borrowed, DType::F64, &["N"]);
-    let c = add("c", Owner::Borrowed, DType::Bool, &[]);
-    let out = add("out", Owner::Borrowed, DType::F64, &["N"]);
-    let [a, b] = ["r.a", "r.b"].map(|name| add(name, Owner::Owned, DType::F64, &["N"]));
-    let [read, write] = ["r.in", "r.out"].map(|name| add(name, Owner::Borrowed, DType::F64, &["N"]));
-    let go = add("go", Owner::Owned, DType::Bool, &[]);
-    let t = add("t", Owner::Owned, DType::F64, &["N"]);
+    let resources = resources();
+    let ids: Vec<ResourceId> = resources.keys().collect();
+    let [row_ptr, long_rows, leaf_row, leaf_base, d, c, out, a, b, read, write, go, t] = ids[..] else {
+        unreachable!("there are thirteen resources")
+    };
     let mut bodies = PrimaryMap::new();
     let round = [
         kernel("f", &[("r", read, Read), ("d", d, Read), ("row_ptr", row_ptr, Read), ("t", t, Write)]),

@@ -99,9 +99,12 @@ fn fresh_names(body: &Body, kind: &str) -> impl Iterator<Item = String> + use<> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::instantiate::{check_instance, instantiate};
     use crate::sample;
     use crate::template::*;
     use crate::verify::Rule;
+    use proptest::prelude::*;
+    use tiga_abi::Tier;
 
     fn names(template: &Template, body: &Body) -> Vec<String> {
         let name = |id: &TaskId| body.tasks[*id].name.clone();
@@ -158,6 +161,59 @@ mod tests {
         let release = template.root.tasks.values_mut().find(|task| task.kind == TaskKind::Release).unwrap();
         release.after.clear();
         assert!(matches!(template.verify().unwrap_err().rule, Rule::Hazard { .. }));
+    }
+
+    /// Tasks over four owned arrays, whole or in parts, in program order.
+    fn program() -> impl Strategy<Value = Template> {
+        let part = prop_oneof![2 => Just(None), 1 => (0..2_usize, 0..3_usize).prop_map(Some)];
+        let mode = prop_oneof![Just(Mode::Read), Just(Mode::Write), Just(Mode::ReadWrite)];
+        let uses = prop::collection::btree_map(0..4_u32, (mode, part), 0..3);
+        prop::collection::vec(uses, 1..12).prop_map(|tasks| {
+            let mut template = sample::looped();
+            template.bodies.clear();
+            template.root.tasks.clear();
+            template.resources.clear();
+            for name in ["w", "x", "y", "z"] {
+                template.resources.push(sample::resource(name, Owner::Owned, tiga_abi::DType::F64, &["N"]));
+            }
+            for (index, uses) in tasks.into_iter().enumerate() {
+                let names = ["w", "x", "y", "z"];
+                let whole: Vec<_> = uses
+                    .iter()
+                    .map(|(id, (mode, _))| (names[*id as usize], ResourceId::from_u32(*id), *mode))
+                    .collect();
+                let mut task = sample::kernel(&format!("k:{index}"), &whole);
+                for (access, (_, part)) in task.accesses.iter_mut().zip(uses.values()) {
+                    let part = part.map(|(scheme, part)| (format!("s{scheme}"), format!("p{part}")));
+                    access.partition = part.map(|(scheme, part)| Partition { scheme, part });
+                }
+                template.root.tasks.push(task);
+            }
+            template
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn any_program_becomes_a_plan_that_may_run(mut template in program()) {
+            complete(&mut template).unwrap();
+            let waits = waits(&template.root);
+            for own in &waits {
+                let all: BTreeSet<usize> = own.iter().copied().collect();
+                prop_assert_eq!(&latest(all, &waits), own, "a dependency follows from others");
+            }
+            let again = Template::from_json(template.to_json().as_bytes()).unwrap();
+            prop_assert_eq!(&again, &template);
+            let instances = instantiate(&template, &|_| Some(10)).unwrap();
+            let dag = check_instance(&instances[0].document).unwrap();
+            prop_assert_eq!(dag.terminals().len(), 1);
+            // Every task's accesses are on live arrays: the release comes last for each.
+            let used: BTreeSet<_> = template.root.tasks.values().flat_map(|t| t.args.iter().map(|a| a.resource)).collect();
+            let releases = template.root.tasks.values().filter(|task| task.kind == TaskKind::Release).count();
+            prop_assert_eq!(releases, used.len());
+            prop_assert!(instances[0].peak[&Tier::Ram] <= 80 * used.len() as u64);
+        }
     }
 
     #[test]
