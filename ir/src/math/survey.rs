@@ -31,7 +31,7 @@ pub enum SurveyError {
     ZeroStep,
 }
 
-/// Tries `function` on every `step`-th f32 bit pattern; a function of two arguments on as many pseudo-random pairs.
+/// Tries `function`, on all cores, on every `step`-th f32 bit pattern; a function of two arguments on as many pseudo-random pairs.
 /// The reference is the platform's f64 function, whose own error is 2^-29 f32 ulps.
 pub fn survey(function: MathFn, dtype: DType, step: u32) -> Result<Survey, SurveyError> {
     if dtype != DType::F32 {
@@ -40,14 +40,28 @@ pub fn survey(function: MathFn, dtype: DType, step: u32) -> Result<Survey, Surve
     if step == 0 {
         return Err(SurveyError::ZeroStep);
     }
-    let mut survey = Survey { samples: 0, max_ulp: 0.0, worst_input: Vec::new() };
-    for bits in (0..=u32::MAX).step_by(step as usize) {
-        match function.arity() {
-            1 => survey.visit(function, [f32::from_bits(bits)]),
-            _ => survey.visit(function, pair(bits)),
-        }
+    // Worker w of n takes the samples w, w + n, w + 2n, …
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let parts: Vec<Part> = std::thread::scope(|scope| {
+        let spawn =
+            |worker| scope.spawn(move || Part::of(function, worker * u64::from(step), workers * u64::from(step)));
+        let threads: Vec<_> = (0..workers).map(spawn).collect();
+        threads.into_iter().map(|thread| thread.join().expect("definitions do not panic")).collect()
+    });
+    let samples = parts.iter().map(|part| part.samples).sum();
+    // Of equal errors the one at the lowest index, whatever the number of workers.
+    let worst = parts.iter().max_by(|a, b| a.max_ulp.total_cmp(&b.max_ulp).then(b.index.cmp(&a.index)));
+    let Part { max_ulp, index, .. } = *worst.expect("there is a worker");
+    let worst_input = arguments(function, index)[..function.arity()].iter().map(|&x| f64::from(x)).collect();
+    Ok(Survey { samples, max_ulp, worst_input })
+}
+
+/// The arguments number `index`; the second one counts for functions of two only.
+fn arguments(function: MathFn, index: u32) -> [f32; 2] {
+    match function.arity() {
+        1 => [f32::from_bits(index), 0.0],
+        _ => pair(index),
     }
-    Ok(survey)
 }
 
 /// The pair of arguments number `index`. Every other one has its power in range, or nearly: few random pairs do.
@@ -70,28 +84,44 @@ pub(super) fn scramble(index: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-impl Survey {
-    #[inline]
-    fn visit<const N: usize>(&mut self, function: MathFn, args: [f32; N]) {
-        let error = ulps_f32(eval_f32(function, args), reference(function, args.map(f64::from)));
-        self.samples += 1;
-        if error > self.max_ulp || self.worst_input.is_empty() {
-            self.max_ulp = error;
-            self.worst_input = args.map(f64::from).to_vec();
+/// What one worker found.
+struct Part {
+    samples: u64,
+    max_ulp: f64,
+    index: u32,
+}
+
+impl Part {
+    /// Tries the indices `first`, `first + stride`, … below 2^32.
+    fn of(function: MathFn, first: u64, stride: u64) -> Part {
+        let mut part = Part { samples: 0, max_ulp: 0.0, index: 0 };
+        let mut next = first;
+        while let Ok(index) = u32::try_from(next) {
+            let [x, y] = arguments(function, index);
+            let got = match function.arity() {
+                1 => eval_f32(function, [x]),
+                _ => eval_f32(function, [x, y]),
+            };
+            let error = ulps_f32(got, reference(function, f64::from(x), f64::from(y)));
+            part.samples += 1;
+            if error > part.max_ulp {
+                (part.max_ulp, part.index) = (error, index);
+            }
+            next += stride;
         }
+        part
     }
 }
 
 /// The platform's f64 value.
-fn reference<const N: usize>(function: MathFn, args: [f64; N]) -> f64 {
-    let x = args[0];
+fn reference(function: MathFn, x: f64, y: f64) -> f64 {
     match function {
         MathFn::Exp => x.exp(),
         MathFn::Log => x.ln(),
         MathFn::Tanh => x.tanh(),
         MathFn::Sin => x.sin(),
         MathFn::Cos => x.cos(),
-        MathFn::Pow => x.powf(args[1]),
+        MathFn::Pow => x.powf(y),
         MathFn::Sqrt => x.sqrt(),
         MathFn::Rsqrt => 1.0 / x.sqrt(),
         MathFn::Sigmoid => 1.0 / (1.0 + (-x).exp()),
@@ -107,9 +137,8 @@ fn ulps_f32(got: f32, exact: f64) -> f64 {
     if got.is_nan() || nearest.is_nan() || exact.is_infinite() {
         return f64::INFINITY;
     }
-    let limit = 2f64.powi(128);
-    let got = if got.is_infinite() { limit.copysign(f64::from(got)) } else { f64::from(got) };
+    let got = if got.is_infinite() { 2f64.powi(128).copysign(f64::from(got)) } else { f64::from(got) };
     let exponent = ((exact.to_bits() >> 52) as i32 & 0x7ff) - 1023;
-    let ulp = 2f64.powi(exponent.clamp(-126, 127) - 23);
+    let ulp = f64::from_bits(((exponent.clamp(-126, 127) - 23 + 1023) as u64) << 52);
     (got - exact).abs() / ulp
 }

@@ -140,8 +140,8 @@ fn reduce_f32<'a, A: Arith>(x: Float<'a, A>) -> Reduced<'a, A> {
     let p3 = x * bands.pick(REMAINDERS);
     let (turns, _) = round(p0 * lane.float(0.25));
     let p0 = p0 - turns * lane.float(4.0);
-    let (nearest, quadrant) = round(p0 + p1);
-    // Both steps are exact wherever the third would cancel.
+    let (nearest, quadrant) = round((p0 + p1) + p2);
+    // The first two sums are exact wherever the last one cancels.
     let fraction = ((p0 - nearest) + p1) + (p2 + p3);
     let angle = fraction * lane.float(FRAC_PI_2);
     let high = angle.narrow();
