@@ -7,9 +7,6 @@ use crate::template::{Partition, Phase};
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
-/// The three symbols that no resolver can override.
-pub const RESERVED: [&str; 3] = ["__gf_join", "__gf_release", "__gf_transfer"];
-
 /// Why a resolver has nothing for a symbol.
 pub type ResolverError = Box<dyn Error + Send + Sync>;
 
