@@ -1,5 +1,6 @@
 //! The whole road from a domain module to numbers: compiled, packed, opened, run.
 #![cfg(feature = "llvm")]
+#![allow(clippy::unwrap_used)]
 
 use tiga_abi::{CpuTarget, DType, FpMode};
 use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};

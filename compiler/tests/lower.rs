@@ -1,4 +1,5 @@
 //! Lowerings keep the text form: every level prints and parses back.
+#![allow(clippy::unwrap_used)]
 
 use tiga_abi::FpMode;
 use tiga_ir::{Module, parse_module, print_module};

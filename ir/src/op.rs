@@ -163,7 +163,7 @@ pub enum TypeError {
         /// Which operand.
         index: usize,
         /// Its type.
-        found: Type,
+        found: Box<Type>,
         /// What is accepted.
         expected: String,
     },
@@ -173,9 +173,9 @@ pub enum TypeError {
         /// The op.
         op: &'static str,
         /// One shape.
-        left: Type,
+        left: Box<Type>,
         /// The other.
-        right: Type,
+        right: Box<Type>,
     },
     /// A missing attribute.
     #[error("`{op}` needs the attribute `{key}`")]
@@ -258,7 +258,9 @@ impl<'a> OpView<'a> {
     /// The error that operand `index` is not `expected`.
     pub fn wrong(self, index: usize, expected: impl Into<String>) -> TypeError {
         match self.operand(index) {
-            Ok(found) => TypeError::Operand { op: self.name(), index, found: found.clone(), expected: expected.into() },
+            Ok(found) => {
+                TypeError::Operand { op: self.name(), index, found: Box::new(found.clone()), expected: expected.into() }
+            }
             Err(arity) => arity,
         }
     }

@@ -16,8 +16,8 @@ impl std::fmt::Display for Origin {
 #[derive(Debug, thiserror::Error)]
 pub enum RuntimeError {
     /// The file is not a bundle.
-    #[error(transparent)]
-    Bundle(#[from] tiga_bundle::BundleError),
+    #[error("{0}")]
+    Bundle(Box<tiga_bundle::BundleError>),
     /// No kernels for this machine.
     #[error("the bundle has kernels for {available}, none of which this machine can run: {missing} missing")]
     NoTarget {
@@ -153,6 +153,12 @@ pub enum RuntimeError {
         /// Why.
         reason: String,
     },
+}
+
+impl From<tiga_bundle::BundleError> for RuntimeError {
+    fn from(error: tiga_bundle::BundleError) -> Self {
+        RuntimeError::Bundle(Box::new(error))
+    }
 }
 
 /// What is wrong with a plan.

@@ -2,6 +2,7 @@
 
 use crate::generator::{Coverage, Generated, GraphShape, Inputs, inputs, program, random_graph};
 use fastrand::Rng;
+use rayon::prelude::*;
 use tiga_abi::{CpuTarget, FpMode};
 use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};
 use tiga_formats::Array;
@@ -29,18 +30,30 @@ pub struct Report {
 
 /// Runs `count` programs from a seed, each on three graphs, in both modes.
 pub fn campaign(seed: u64, count: usize) -> Report {
-    let mut report = Report::default();
-    for index in 0..count {
-        let mut rng = Rng::with_seed(seed.wrapping_add(index as u64));
-        let generated = program(&mut rng, 6);
-        report.programs += 1;
-        report.coverage.merge(&generated.coverage);
-        if let Err(difference) = one(&mut rng, &generated, &mut report) {
-            let text = print_module(&generated.module);
-            report.failures.push(format!("seed {}: {difference}\n{text}", seed.wrapping_add(index as u64)));
-        }
+    let seeds = (0..count as u64).into_par_iter().map(|index| seed.wrapping_add(index));
+    seeds.map(of_seed).reduce(Report::default, Report::merge)
+}
+
+fn of_seed(seed: u64) -> Report {
+    let mut rng = Rng::with_seed(seed);
+    let generated = program(&mut rng, 6);
+    let mut report = Report { programs: 1, coverage: generated.coverage.clone(), ..Report::default() };
+    if let Err(difference) = one(&mut rng, &generated, &mut report) {
+        report.failures.push(format!("seed {seed}: {difference}\n{}", print_module(&generated.module)));
     }
     report
+}
+
+impl Report {
+    fn merge(mut self, other: Report) -> Report {
+        self.programs += other.programs;
+        self.runs += other.runs;
+        self.lively += other.lively;
+        self.results += other.results;
+        self.coverage.merge(&other.coverage);
+        self.failures.extend(other.failures);
+        self
+    }
 }
 
 fn one(rng: &mut Rng, generated: &Generated, report: &mut Report) -> Result<(), String> {

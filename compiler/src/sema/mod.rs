@@ -117,7 +117,7 @@ pub fn analyse(module: &ast::Module, sources: &Sources, options: &SemaOptions) -
     if errors.is_empty() && !broken {
         let emitter = Emitter { table: &table, bodies: &bodies, sources };
         if let Err(diagnostic) = emit_all(emitter, &order, &mut ir) {
-            errors.push(diagnostic);
+            errors.push(*diagnostic);
         }
     }
     if !errors.is_empty() {
@@ -155,7 +155,7 @@ fn bodies(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Bodies {
 }
 
 /// Writes the reducers that are used and the programs, callees first.
-fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<(), Diagnostic> {
+fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<(), Box<Diagnostic>> {
     let bodies = emitter.bodies;
     let plain = bodies.functions.iter().chain(&bodies.programs).flatten();
     for body in plain.chain(bodies.messages.iter().flatten().map(|m| &m.edge)) {
@@ -166,7 +166,7 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
     for index in order {
         let func = emitter.program(*index, ir).map_err(|error| {
             let place = emitter.table.programs[*index].signature.span;
-            SemaError::Internal { detail: error.to_string() }.at(place)
+            Box::new(SemaError::Internal { detail: error.to_string() }.at(place))
         })?;
         ir.add(func);
     }

@@ -59,7 +59,11 @@ pub(super) fn infer(op: OpView<'_>, rule: &dyn Elementwise) -> Result<Vec<Type>,
     let Some(dtype) = rule.result(&dtypes, op.attrs()) else {
         return Err(op.wrong(dtypes.len().saturating_sub(1), "an element type the op is defined for"));
     };
-    let shapes = |i: usize| TypeError::Shapes { op: op.name(), left: types[0].clone(), right: types[i].clone() };
+    let shapes = |i: usize| TypeError::Shapes {
+        op: op.name(),
+        left: Box::new(types[0].clone()),
+        right: Box::new(types[i].clone()),
+    };
     if let Type::Vector(_, lanes) = types[0] {
         if let Some(i) = types.iter().position(|t| !matches!(t, Type::Vector(_, n) if n == lanes)) {
             return Err(shapes(i));

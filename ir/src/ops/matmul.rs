@@ -29,7 +29,11 @@ impl OpDef for Matmul {
                 let dims = [rows, columns].concat();
                 Ok(vec![TensorType { dtype: left.dtype, set: left.set.clone(), dims }.into()])
             }
-            _ => Err(TypeError::Shapes { op: op.name(), left: op.operand(0)?.clone(), right: op.operand(1)?.clone() }),
+            _ => Err(TypeError::Shapes {
+                op: op.name(),
+                left: Box::new(op.operand(0)?.clone()),
+                right: Box::new(op.operand(1)?.clone()),
+            }),
         }
     }
     fn nest(

@@ -57,7 +57,11 @@ impl OpDef for Outer {
             {
                 Ok(vec![TensorType::tensor(a.dtype, [a.dims.as_slice(), &b.dims].concat()).into()])
             }
-            _ => Err(TypeError::Shapes { op: op.name(), left: op.operand(0)?.clone(), right: op.operand(1)?.clone() }),
+            _ => Err(TypeError::Shapes {
+                op: op.name(),
+                left: Box::new(op.operand(0)?.clone()),
+                right: Box::new(op.operand(1)?.clone()),
+            }),
         }
     }
     fn nest(

@@ -57,6 +57,9 @@ pub(super) struct Parser<'a> {
 /// Jumps of one region whose blocks may come later: instruction, target number, name.
 type Pending<'a> = Vec<(Inst, usize, &'a str)>;
 
+/// A jump target as written: its name, a placeholder, its arguments.
+type NamedTarget<'a> = (&'a str, Block, Vec<Value>);
+
 impl<'a> Parser<'a> {
     pub(super) fn symbols(&self) -> &Symbols {
         &self.symbols
@@ -405,7 +408,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Jump targets; blocks are placeholders until the region's end.
-    fn targets(&mut self, here: Block) -> Result<Vec<(&'a str, Block, Vec<Value>)>, ParseError> {
+    fn targets(&mut self, here: Block) -> Result<Vec<NamedTarget<'a>>, ParseError> {
         let mut out = Vec::new();
         while let Token::Block(name) = self.peek() {
             // After an instruction without targets, `^name(…):` opens the next block.

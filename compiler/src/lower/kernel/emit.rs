@@ -311,7 +311,7 @@ impl<'a> Emit<'a> {
         self.elementwise(ops::ADD, &[lanes, base], &Attrs::new())
     }
 
-    pub(super) fn to_i64(&mut self, value: Value) -> Result<Value, TypeError> {
+    pub(super) fn widened(&mut self, value: Value) -> Result<Value, TypeError> {
         self.emit(ops::CAST, &[value], Attrs::new().with(Key::To, tiga_ir::Attr::DType(DType::I64)))
     }
 }

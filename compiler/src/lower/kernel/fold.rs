@@ -229,7 +229,7 @@ impl<'a> Emit<'a> {
             RelKind::Cells => return Err(self.unsupported("a relation found through cells")),
         };
         let column = self.part_at(frame, rel, "col", position)?;
-        let column = self.to_i64(column)?;
+        let column = self.widened(column)?;
         for (param, value) in params.iter().zip([position, edge, column]) {
             frame.bind(*param, &[], value);
         }

@@ -5,6 +5,9 @@ use super::{LowerError, required};
 use tiga_abi::{DType, Poly};
 use tiga_ir::{Block, Inst, Key, Space, Type, TypeError, Value, ops};
 
+/// What is emitted at each position of the features.
+type AtFeatures<'f, 'a> = dyn FnMut(&mut Emit<'a>, &mut Frame<'a>, &[Index]) -> Result<(), LowerError> + 'f;
+
 impl<'a> Emit<'a> {
     /// The whole function: its only `for`, over the units `unit_begin..unit_end`.
     pub(super) fn function(&mut self) -> Result<(), LowerError> {
@@ -125,7 +128,7 @@ impl<'a> Emit<'a> {
         frame: &mut Frame<'a>,
         dims: &[Poly],
         at: &mut Indices,
-        body: &mut dyn FnMut(&mut Self, &mut Frame<'a>, &[Index]) -> Result<(), LowerError>,
+        body: &mut AtFeatures<'_, 'a>,
     ) -> Result<(), LowerError> {
         match dims {
             [] => body(self, frame, at),
@@ -152,7 +155,7 @@ impl<'a> Emit<'a> {
         frame: &mut Frame<'a>,
         extent: &Poly,
         at: &mut Indices,
-        body: &mut dyn FnMut(&mut Self, &mut Frame<'a>, &[Index]) -> Result<(), LowerError>,
+        body: &mut AtFeatures<'_, 'a>,
     ) -> Result<(), LowerError> {
         let known = self.known(extent).as_constant();
         let widest = i64::from(self.simd_bytes / 4);
