@@ -21,7 +21,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Runs a program of a bundle.
-    Run(run::Run),
+    Run(Box<run::Run>),
     /// Shows what a bundle holds, without running any of it.
     Inspect(inspect::Inspect),
 }

@@ -52,6 +52,12 @@ pub(crate) struct Run {
     verbose: bool,
 }
 
+/// The results of the last run, and how long each run took.
+struct Runs {
+    results: Vec<(String, Array)>,
+    times: Vec<Duration>,
+}
+
 impl Run {
     /// Whether all results are as expected.
     pub(crate) fn run(&self) -> Result<bool> {
@@ -62,7 +68,7 @@ impl Run {
         let top = self.top.as_ref().map(|named| top_of(program, named)).transpose()?;
         let inputs = Inputs::read(program, &self.graphs, &self.inputs)?;
         let context = Context::new(self.threads.unwrap_or(0).into())?;
-        let (results, mut times) = self.execute(&bundle, program, &inputs, &context)?;
+        let Runs { results, mut times } = self.execute(&bundle, program, &inputs, &context)?;
         if self.verbose {
             describe(&bundle, program, &results, &inputs, &context);
         }
@@ -120,13 +126,7 @@ impl Run {
         Ok(out)
     }
 
-    fn execute(
-        &self,
-        bundle: &Bundle,
-        program: &Program,
-        inputs: &Inputs,
-        context: &Context,
-    ) -> Result<(Vec<(String, Array)>, Vec<Duration>)> {
+    fn execute(&self, bundle: &Bundle, program: &Program, inputs: &Inputs, context: &Context) -> Result<Runs> {
         let mut times = Vec::new();
         let mut results = Vec::new();
         for _ in 0..self.repeat.unwrap_or(1) {
@@ -157,7 +157,7 @@ impl Run {
             drop(call);
             results = arrays.into_iter().map(|(name, _, array)| (name, array)).collect();
         }
-        Ok((results, times))
+        Ok(Runs { results, times })
     }
 
     fn check(&self, name: &str, got: &Array, path: &Path) -> Result<bool> {
