@@ -167,3 +167,33 @@ fn pagerank_gives_the_worked_numbers() {
     }
     assert!((2..200).contains(&i64::from_le_bytes(rounds.try_into().unwrap())));
 }
+
+#[test]
+fn a_width_of_two_dimensions_chooses_its_variant() {
+    const WIDE: &str = r#"
+domain @wide<set N, edges E, dim F, dim H>(%g: graph<csr, N -> N, E>, %x: f32[N, H, F]) -> (y: f32[N, H, F]) {
+  %y = apply %g, %x roles(src) targets(row @sum.f32) (%v: f32[H, F]) {
+    yield %v
+  } : f32[N, H, F]
+  return %y
+}
+"#;
+    let csr = Csr::from_csr(vec![0, 1, 3], Indices::I32(vec![1, 0, 1]), Some(2)).unwrap();
+    let graph = Graph::new(&csr).unwrap();
+    let bundle = bundle(WIDE, &CompileOptions::new(CpuTarget::X86_64V3, FpMode::Default));
+    assert!(bundle.manifest().kernels.iter().any(|k| k.variants.iter().any(|v| v.guard.to_string() == "F*H < 64")));
+    for (h, f) in [(1, 1), (2, 3), (9, 11)] {
+        let x: Vec<f32> = (0..2 * h * f).map(|i| i as f32).collect();
+        let input = bytes(&x, |v| v.to_le_bytes().to_vec());
+        let mut out = vec![0u8; input.len()];
+        let mut call = bundle.call("wide").unwrap();
+        call.graph("g", &graph).unwrap();
+        call.input("x", ArrayRef::new(DType::F32, &[2, h, f], &input)).unwrap();
+        call.output("y", ArrayMut::new(DType::F32, &[2, h, f], &mut out)).unwrap();
+        call.run(&Context::new(1).unwrap()).unwrap();
+        drop(call);
+        let row = h * f;
+        let expected: Vec<f32> = (0..row).map(|i| x[row + i]).chain((0..row).map(|i| x[i] + x[row + i])).collect();
+        assert_eq!(out, bytes(&expected, |v| v.to_le_bytes().to_vec()), "H = {h}, F = {f}");
+    }
+}

@@ -154,21 +154,21 @@ pub struct Guard(pub Vec<Condition>);
 /// One condition on a size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// `symbol == value`.
-    Equal(Symbol, i64),
-    /// `symbol < value`.
-    Less(Symbol, i64),
+    /// `extent == value`.
+    Equal(SizeExpr, i64),
+    /// `extent < value`.
+    Less(SizeExpr, i64),
 }
 
 impl Guard {
     /// The guard of the generic variant.
     pub const ALWAYS: Guard = Guard(Vec::new());
 
-    /// Whether it holds; an unbound symbol fails its condition.
+    /// Whether it holds; an extent without a value fails its condition.
     pub fn holds(&self, value: &dyn Fn(&str) -> Option<i64>) -> bool {
         self.0.iter().all(|condition| match condition {
-            Condition::Equal(symbol, constant) => value(symbol) == Some(*constant),
-            Condition::Less(symbol, constant) => value(symbol).is_some_and(|v| v < *constant),
+            Condition::Equal(extent, constant) => extent.eval(value) == Ok(*constant),
+            Condition::Less(extent, constant) => extent.eval(value).is_ok_and(|v| v < *constant),
         })
     }
 }
@@ -181,8 +181,8 @@ impl fmt::Display for Guard {
         for (i, condition) in self.0.iter().enumerate() {
             let separator = if i == 0 { "" } else { " && " };
             match condition {
-                Condition::Equal(symbol, value) => write!(f, "{separator}{symbol} == {value}")?,
-                Condition::Less(symbol, value) => write!(f, "{separator}{symbol} < {value}")?,
+                Condition::Equal(extent, value) => write!(f, "{separator}{extent} == {value}")?,
+                Condition::Less(extent, value) => write!(f, "{separator}{extent} < {value}")?,
             }
         }
         Ok(())

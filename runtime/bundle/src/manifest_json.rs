@@ -134,8 +134,8 @@ fn read_param(node: Node<'_>) -> Result<Param> {
 
 fn write_kernel(kernel: &Kernel) -> Value {
     let condition = |condition: &Condition| match condition {
-        Condition::Equal(symbol, value) => json!([&**symbol, "==", value]),
-        Condition::Less(symbol, value) => json!([&**symbol, "<", value]),
+        Condition::Equal(extent, value) => json!([extent.to_string(), "==", value]),
+        Condition::Less(extent, value) => json!([extent.to_string(), "<", value]),
     };
     let variant = |variant: &Variant| {
         let guard: Vec<Value> = variant.guard.0.iter().map(condition).collect();
@@ -173,10 +173,10 @@ fn read_kernel(node: Node<'_>) -> Result<Kernel> {
 fn read_variant(node: Node<'_>) -> Result<Variant> {
     node.keys(&["guard", "entry"])?;
     let condition = |node: Node<'_>| {
-        let [symbol, operator, value] = node.tuple()?;
-        let make: fn(Symbol, i64) -> Condition =
+        let [extent, operator, value] = node.tuple()?;
+        let make: fn(tiga_abi::SizeExpr, i64) -> Condition =
             if operator.choice(&[("==", true), ("<", false)])? { Condition::Equal } else { Condition::Less };
-        Ok(make(read_symbol(symbol)?, value.int()?))
+        Ok(make(extent.size()?, value.int()?))
     };
     Ok(Variant { guard: Guard(node.get("guard")?.list(condition)?), entry: node.get("entry")?.name()? })
 }

@@ -2,7 +2,7 @@
 
 use super::LowerError;
 use crate::lower::kernel::KernelSet;
-use tiga_abi::{DType, Symbol};
+use tiga_abi::{DType, SizeExpr, Symbol};
 use tiga_bundle::{Condition, Guard, Kernel, Pointer, Variant};
 use tiga_ir::{Cmp, Func, Module, Type, Value, ops};
 use tiga_plan::Mode;
@@ -26,13 +26,13 @@ fn kernel(module: &Module, set: &KernelSet) -> Result<Kernel, LowerError> {
     let rel = source.params().iter().enumerate().find(|(_, v)| matches!(source.body.ty(**v), Type::Rel(_)));
     let generic = set.variants.last().expect("a kernel has a generic variant");
     let bytes = set.variants.iter().map(|v| v.scratch.clone());
-    let scratch = bytes.reduce(|a, b| tiga_abi::SizeExpr::Max(Box::new(a), Box::new(b)));
+    let scratch = bytes.reduce(|a, b| SizeExpr::Max(Box::new(a), Box::new(b)));
     Ok(Kernel {
         symbol: set.source.to_string(),
         variants,
         syms: syms(generic),
         ptrs: pointers(set),
-        scratch: scratch.unwrap_or(tiga_abi::SizeExpr::Const(0)),
+        scratch: scratch.unwrap_or(SizeExpr::Const(0)),
         shape: shape.unwrap_or_default(),
         relation: rel.map(|(i, _)| source.param_name(i).to_owned()),
     })
@@ -41,14 +41,10 @@ fn kernel(module: &Module, set: &KernelSet) -> Result<Kernel, LowerError> {
 fn guard(kernel: &Func) -> Result<Guard, LowerError> {
     let mut conditions = Vec::new();
     for (poly, cmp, value) in &kernel.guard.terms {
-        let symbol = poly.as_symbol().cloned();
-        let symbol = symbol.ok_or(LowerError::Unsupported {
-            what: "a message whose width is a product of two dimension parameters",
-            loc: kernel.loc.clone(),
-        })?;
+        let extent = SizeExpr::from(poly);
         conditions.push(match cmp {
-            Cmp::Eq => Condition::Equal(symbol, *value),
-            Cmp::Lt => Condition::Less(symbol, *value),
+            Cmp::Eq => Condition::Equal(extent, *value),
+            Cmp::Lt => Condition::Less(extent, *value),
             Cmp::Ge => {
                 let what = "a guard from below";
                 return Err(LowerError::Unsupported { what, loc: kernel.loc.clone() });

@@ -54,7 +54,10 @@ pub fn contents() -> Contents {
         plan: "plans/heat.json".into(),
     };
     let pointer = |parameter: &str, dtype, mode| Pointer { parameter: parameter.into(), dtype, mode };
-    let guard = Guard(vec![Condition::Equal("S".into(), 16), Condition::Less("D".into(), 1 << 31)]);
+    let guard = Guard(vec![
+        Condition::Equal(SizeExpr::Sym("S".into()), 16),
+        Condition::Less(SizeExpr::Sym("D".into()), 1 << 31),
+    ]);
     let kernel = Kernel {
         symbol: "heat.0".into(),
         variants: vec![
