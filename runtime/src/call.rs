@@ -61,6 +61,7 @@ impl<'a> Call<'a> {
     pub fn input(&mut self, name: &str, array: ArrayRef<'a>) -> Result<&mut Self, RuntimeError> {
         let (dtype, shape) = tensor(self.param(name)?)?;
         check_array(name, dtype, shape, array.dtype, &array.shape, array.bytes)?;
+        check_bools(name, &array)?;
         self.unify(name, shape, &array.shape)?;
         self.inputs.insert(name.into(), array);
         Ok(self)
@@ -168,6 +169,15 @@ fn tensor(param: &Param) -> Result<(DType, &[Poly]), RuntimeError> {
         Type::Graph { .. } => {
             Err(RuntimeError::Kind { parameter: param.name.clone(), expected: "a graph", found: "an array" })
         }
+    }
+}
+
+/// Kernels look at the lowest bit of a `bool`, hosts at the whole byte: only 0 and 1 mean the same to both.
+fn check_bools(name: &str, array: &ArrayRef<'_>) -> Result<(), RuntimeError> {
+    let odd = |byte: &u8| *byte > 1;
+    match array.bytes.iter().position(odd).filter(|_| array.dtype == DType::Bool) {
+        Some(position) => Err(RuntimeError::Bool { parameter: name.into(), position, found: array.bytes[position] }),
+        None => Ok(()),
     }
 }
 

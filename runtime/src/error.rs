@@ -127,8 +127,31 @@ pub enum RuntimeError {
     #[error("`{0}` is not contiguous: copy it first")]
     Strides(String),
     /// A graph too large for 32-bit columns.
-    #[error("the graph `{0}` has 2^31 or more sources, for which this bundle has no kernels")]
-    WideColumns(String),
+    #[error("a graph of {nodes} nodes: kernels have 32-bit columns, so at most {} are possible", i32::MAX)]
+    WideColumns {
+        /// Sources or destinations, whichever are more.
+        nodes: usize,
+    },
+    /// A size below zero.
+    #[error("{symbol} cannot be {value} ({origin})")]
+    Negative {
+        /// The size.
+        symbol: String,
+        /// Its value.
+        value: i64,
+        /// Where it was seen.
+        origin: Origin,
+    },
+    /// A `bool` that is neither 0 nor 1.
+    #[error("`{parameter}` is of type bool, but element {position} is the byte {found}")]
+    Bool {
+        /// The parameter.
+        parameter: String,
+        /// Which element.
+        position: usize,
+        /// Its byte.
+        found: u8,
+    },
     /// Memory could not be allocated.
     #[error("cannot allocate {bytes} bytes for `{resource}`")]
     Memory {
@@ -187,6 +210,9 @@ pub enum PlanProblem {
     /// A kind of task that this runtime does not run.
     #[error("task `{0}` is of a kind that is not supported yet")]
     Task(String),
+    /// A rotating array that is not the plan's own.
+    #[error("`{0}` rotates in a loop, but is not the plan's own")]
+    Rotation(String),
     /// A graph part that does not exist.
     #[error("`{0}` is not a part of a graph of this program")]
     Part(String),

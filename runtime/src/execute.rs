@@ -104,7 +104,7 @@ impl<'c, 'a> Execution<'c, 'a> {
         for access in &task.accesses {
             let resource = &self.plan.resources[access.resource];
             let absent = self.slots[access.resource].is_none();
-            if resource.owner == Owner::Owned && absent && task.kind != TaskKind::Release {
+            if resource.owner == Owner::Owned && absent && access.mode.writes() && task.kind != TaskKind::Release {
                 self.allocate(access.resource)?;
             }
         }
@@ -197,6 +197,9 @@ impl<'c, 'a> Execution<'c, 'a> {
         };
         for rotation in rotate {
             for id in [rotation.a, rotation.b] {
+                if self.plan.resources[id].owner != Owner::Owned {
+                    return Err(self.problem(PlanProblem::Rotation(self.plan.resources[id].name.clone())));
+                }
                 if self.slots[id].is_none() {
                     self.allocate(id)?;
                 }
@@ -219,9 +222,6 @@ impl<'c, 'a> Execution<'c, 'a> {
             }
             round += 1;
         }
-        for rotation in rotate {
-            self.settle(rotation.a)?;
-        }
         Ok(())
     }
 
@@ -233,21 +233,6 @@ impl<'c, 'a> Execution<'c, 'a> {
         let (first, second) = (self.owned.remove(&a), self.owned.remove(&b));
         self.owned.extend(second.map(|memory| (a, memory)));
         self.owned.extend(first.map(|memory| (b, memory)));
-    }
-
-    /// A result of the caller's that took part in a rotation must end in the caller's memory.
-    fn settle(&mut self, id: ResourceId) -> Result<(), RuntimeError> {
-        let resource = &self.plan.resources[id];
-        if resource.owner != Owner::Borrowed || !self.owned.contains_key(&id) {
-            return Ok(());
-        }
-        let slot = self.slot(id)?;
-        if let Some(home) = self.borrow(&resource.name)? {
-            // SAFETY: both have the resource's capacity and are different allocations.
-            unsafe { std::ptr::copy_nonoverlapping(slot.address, home.address, home.bytes.min(slot.bytes)) };
-            self.slots[id] = Some(home);
-        }
-        Ok(())
     }
 
     fn copy(&mut self, source: ResourceId, destination: ResourceId) -> Result<(), RuntimeError> {

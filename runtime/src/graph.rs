@@ -41,13 +41,18 @@ impl Graph {
     /// A graph from a validated CSR.
     ///
     /// # Errors
-    /// 2^31 or more sources: kernels have 32-bit columns.
+    /// More than 2^31 − 1 sources or destinations: kernels have 32-bit columns, of the transpose too.
     pub fn new(csr: &Csr) -> Result<Self, RuntimeError> {
-        let Indices::I32(col) = csr.col() else {
-            return Err(RuntimeError::WideColumns("graph".into()));
+        let nodes = csr.num_src().max(csr.num_dst());
+        if i32::try_from(nodes).is_err() {
+            return Err(RuntimeError::WideColumns { nodes });
+        }
+        let col = match csr.col() {
+            Indices::I32(col) => col.clone(),
+            Indices::I64(col) => col.iter().map(|c| *c as i32).collect(),
         };
-        let plain =
-            Rows { num_src: csr.num_src(), row_ptr: csr.row_ptr().to_vec(), col: col.clone(), perm: Vec::new() };
+        let row_ptr = csr.row_ptr().to_vec();
+        let plain = Rows { num_src: csr.num_src(), row_ptr, col, perm: Vec::new() };
         let inner = Inner { plain: Arc::new(plain), transposed: Mutex::new(None), units: Mutex::new(BTreeMap::new()) };
         Ok(Self { inner: Arc::new(inner) })
     }

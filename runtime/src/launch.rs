@@ -65,7 +65,8 @@ fn cut(count: i64, context: &Context) -> Vec<Range<i64>> {
         UnitOrder::Ascending => {
             let pieces =
                 if context.threads() == 1 { 1 } else { (context.threads() as i64 * 8).min(count / SMALL).max(1) };
-            (0..pieces).map(|i| count * i / pieces..count * (i + 1) / pieces).collect()
+            let at = |i: i64| (i128::from(count) * i128::from(i) / i128::from(pieces)) as i64;
+            (0..pieces).map(|i| at(i)..at(i + 1)).collect()
         }
         UnitOrder::Shuffled(seed) => shuffled(count, seed),
     }

@@ -19,6 +19,9 @@ impl Sizes {
 
     /// Says that an extent has a value.
     pub(crate) fn unify(&mut self, extent: &Poly, value: i64, origin: Origin) -> Result<(), RuntimeError> {
+        if value < 0 {
+            return Err(RuntimeError::Negative { symbol: extent.to_string(), value, origin });
+        }
         let Some(symbol) = extent.as_symbol() else {
             self.compound.push((extent.clone(), value, origin));
             return Ok(());

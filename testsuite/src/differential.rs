@@ -32,7 +32,9 @@ pub struct Report {
 /// Runs `count` programs from a seed, each on three graphs, in both modes.
 pub fn campaign(seed: u64, count: usize) -> Report {
     let seeds = (0..count as u64).into_par_iter().map(|index| seed.wrapping_add(index));
-    seeds.map(of_seed).reduce(Report::default, Report::merge)
+    // LLVM and the interpreters recurse along chains of instructions.
+    let pool = rayon::ThreadPoolBuilder::new().stack_size(64 << 20).build().expect("threads can be started");
+    pool.install(|| seeds.map(of_seed).reduce(Report::default, Report::merge))
 }
 
 fn of_seed(seed: u64) -> Report {

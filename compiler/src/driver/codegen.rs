@@ -10,9 +10,12 @@ pub(super) struct CodegenArgs {
     /// The CPU to compile for: native, x86-64-v3.
     #[arg(long, value_name = "CPU", default_value = "native")]
     pub(super) target: CpuTarget,
-    /// Optimise: 0 or 1. Results have the same bits either way.
-    #[arg(short = 'O', value_name = "LEVEL", num_args = 0..=1, require_equals = false, default_value = "1", default_missing_value = "1", value_parser = clap::value_parser!(u8).range(0..=1))]
-    pub(super) optimise: u8,
+    /// Optimise, as is done anyway; `-O0` does not. Results have the same bits either way.
+    #[arg(short = 'O')]
+    optimise: bool,
+    /// The 0 of `-O0`.
+    #[arg(short = '0', requires = "optimise", hide = true)]
+    zero: bool,
     /// Floating point: default (fixed trees, fused multiply-add) or strict (the plain left fold).
     #[arg(long, value_name = "MODE", value_enum, default_value = "default")]
     pub(super) fp: Fp,
@@ -73,14 +76,20 @@ mod with_llvm {
                 Fp::Strict => FpMode::Strict,
             };
             let mut options = CompileOptions::new(args.target, fp);
-            options.opt = if args.optimise == 0 { OptLevel::O0 } else { OptLevel::O };
+            options.opt = if args.zero { OptLevel::O0 } else { OptLevel::O };
             for extents in &args.specialize {
-                options.specialize.extend(extents.values.iter().map(|v| (extents.dim.as_str().into(), *v)));
+                for value in &extents.values {
+                    let one = (extents.dim.as_str().into(), *value);
+                    if !options.specialize.contains(&one) {
+                        options.specialize.push(one);
+                    }
+                }
             }
             Self { options, done: None }
         }
 
         pub(in crate::driver) fn emit(&mut self, kind: Kind, analysis: &Analysis) -> Result<Vec<u8>> {
+            self.check_dimensions(analysis)?;
             if self.done.is_none() {
                 self.done = Some(compile(&analysis.ir, &self.options)?);
             }
@@ -95,6 +104,23 @@ mod with_llvm {
                 }
                 Kind::Ast | Kind::Ir => anyhow::bail!("the front end emits these"),
             })
+        }
+    }
+
+    impl Codegen {
+        /// Refuses to specialise for a dimension that no program has.
+        fn check_dimensions(&self, analysis: &Analysis) -> Result<()> {
+            let symbols = analysis.programs.iter().flat_map(|p| &p.symbols).filter(|s| s.kind == SymKind::Dim);
+            let dims: Vec<&str> = symbols.map(|s| &*s.name).collect();
+            for (dim, _) in &self.options.specialize {
+                if dims.contains(&&**dim) {
+                    continue;
+                }
+                let nearest = tiga_source::nearest(dim, dims.iter().copied());
+                let hint = nearest.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
+                anyhow::bail!("--specialize: no program has a dimension `{dim}`{hint}");
+            }
+            Ok(())
         }
     }
 

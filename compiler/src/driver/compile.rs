@@ -4,7 +4,7 @@ use super::Outcome;
 use super::codegen::{Codegen, CodegenArgs};
 use super::front::{Front, SemaArgs};
 use anyhow::{Context, bail};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -121,9 +121,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
             None => {
                 let mut out = std::io::stdout();
                 out.write_all(&bytes).context("cannot write to the standard output")?;
-                if out.is_terminal() {
-                    out.flush().context("cannot write to the standard output")?;
-                }
+                out.flush().context("cannot write to the standard output")?;
             }
         }
     }

@@ -3,7 +3,9 @@
 use super::{LowerError, int};
 use indexmap::IndexMap;
 use tiga_abi::{DType, Poly, Symbol};
-use tiga_ir::{Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Op, Scalar, Type, TypeError, Value, ops};
+use tiga_ir::{
+    Acc, Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Op, Scalar, Type, TypeError, Value, ops,
+};
 
 /// The position on one feature axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,6 +63,8 @@ pub(super) struct Emit<'a> {
     /// Lanes in use inside the innermost lane loop.
     pub(super) lanes: u32,
     pub(super) scratch: i64,
+    /// The accumulator table that the variants' guards decide.
+    pub(super) table: Option<Acc>,
     empty: Module,
 }
 
@@ -69,7 +73,18 @@ impl<'a> Emit<'a> {
         let block = kernel.body.entry(kernel.region);
         let named = |v: &Value| (kernel.body.value(*v).name.clone().expect("kernel parameters have names"), *v);
         let params = kernel.params().iter().map(named).collect();
-        Self { module, source, kernel, block, params, simd_bytes, lanes: 1, scratch: 0, empty: Module::new() }
+        Self {
+            module,
+            source,
+            kernel,
+            block,
+            params,
+            simd_bytes,
+            lanes: 1,
+            scratch: 0,
+            table: super::accumulators(source),
+            empty: Module::new(),
+        }
     }
 
     /// The kernel and the bytes of scratch it uses.

@@ -129,20 +129,26 @@ impl<'a> Emit<'a> {
     fn accumulators(&self, frame: &Frame<'a>, inst: Inst, fold: &Fold<'a>) -> Result<u32, LowerError> {
         let shape = required(frame.body.inst(inst).attrs.shape(), Key::Shape);
         self.check_leaf(frame, inst, &shape)?;
-        let acc = self.choose(&shape.acc);
+        let acc = self.choose(&shape.acc)?;
         if acc > 1 && !fold.reducer.laws.commutative {
             return Err(self.unsupported("several accumulators of a reducer that is not commutative"));
         }
         Ok(acc)
     }
 
-    fn choose(&self, acc: &Acc) -> u32 {
+    fn choose(&self, acc: &Acc) -> Result<u32, LowerError> {
+        if !acc.rows.is_empty() && self.table.as_ref() != Some(acc) {
+            let known = |row: &tiga_ir::AccRow| self.known(&row.width).as_constant().is_some();
+            if !acc.rows.iter().all(known) {
+                return Err(self.unsupported("two reductions of different widths in one loop"));
+            }
+        }
         let holds = |row: &&tiga_ir::AccRow| {
             let guarded = (row.width.clone(), row.cmp, row.bound);
             let known = self.known(&row.width).as_constant();
             known.map_or(self.kernel.guard.terms.contains(&guarded), |width| row.cmp.holds(width, row.bound))
         };
-        acc.rows.iter().find(holds).map_or(acc.otherwise, |row| row.acc)
+        Ok(acc.rows.iter().find(holds).map_or(acc.otherwise, |row| row.acc))
     }
 
     /// A fold here is one leaf: longer ranges have been split into units before.

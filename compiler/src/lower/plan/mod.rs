@@ -256,7 +256,7 @@ impl<'a> Planner<'a> {
 
     /// Memory of the plan's own.
     fn owned(&mut self, ty: &TensorType) -> ResourceId {
-        let name = format!("v{}", self.values);
+        let name = format!("%{}", self.values);
         self.values += 1;
         self.resource(&name, ty, Owner::Owned)
     }

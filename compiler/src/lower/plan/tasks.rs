@@ -52,7 +52,7 @@ impl Planner<'_> {
             accesses.push(access(resource, pointer.mode, partition));
         }
         let relation = arguments.relations.values().next().map(RelPath::path);
-        let units = self.units(&space, relation.as_deref());
+        let units = self.units(&space, relation.as_deref())?;
         body.tasks.push(Task {
             name: task_name(body, "kernel"),
             kind: TaskKind::Kernel { symbol: set.source.to_string(), relation, units },
@@ -85,18 +85,17 @@ impl Planner<'_> {
         Ok((self.part(&path, part, leaf), Role::Relation))
     }
 
-    fn units(&self, space: &Space, relation: Option<&str>) -> Units {
+    fn units(&self, space: &Space, relation: Option<&str>) -> Result<Units, LowerError> {
         let relation = relation.unwrap_or_default().to_owned();
-        match space {
+        Ok(match space {
             Space::Once => Units::Once,
             Space::Rows(extent) => Units::Rows(self.size(extent)),
             Space::Blocks(extent, size) => Units::Blocks { extent: self.size(extent), size: *size as i64 },
             Space::Short(_) => Units::Rows(SizeExpr::Sym(self.destinations(&relation))),
             Space::Leaves(leaf) => Units::Leaves { relation, leaf: *leaf as i64 },
             Space::Long(leaf) => Units::LongRows { relation, leaf: *leaf as i64 },
-            // Kernels over edges do not exist yet: the lowering to kernels refuses them.
-            Space::Edges => Units::Once,
-        }
+            Space::Edges => return Err(self.unsupported("a `for` over edges")),
+        })
     }
 
     /// The destination set of a relation by its path.
@@ -215,7 +214,7 @@ fn role(func: &Func, parameter: &str, mode: Mode) -> Role {
     let body = &func.body;
     let params = func.params();
     let memory = params.iter().enumerate().find(|(i, _)| func.param_name(*i) == parameter).map(|(_, v)| *v);
-    if parameter.starts_with("partial") {
+    if parameter.starts_with("tiga.partial") {
         return Role::Scratch;
     }
     if mode.writes() {

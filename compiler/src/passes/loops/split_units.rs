@@ -154,10 +154,9 @@ impl<'a> Splitter<'a> {
             let value = func.body.add_param(entry, data.ty.clone(), data.name.clone());
             copy.values.insert(*param, value);
         }
-        let memory = partials
-            .iter()
-            .enumerate()
-            .map(|(i, ty)| func.body.add_param(entry, Type::Buffer(ty.clone()), Some(format!("partial{i}").into())));
+        let memory = partials.iter().enumerate().map(|(i, ty)| {
+            func.body.add_param(entry, Type::Buffer(ty.clone()), Some(format!("tiga.partial{i}").into()))
+        });
         Part { memory: memory.collect(), func, entry, copy }
     }
 
