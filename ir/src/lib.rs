@@ -18,6 +18,7 @@ mod scalar;
 mod text;
 mod transplant;
 mod types;
+pub mod verify;
 
 pub use attr::{Acc, AccRow, Attr, Attrs, Cmp, Guard, Key, Over, ReduceShape, Role, Space, Target};
 pub use backend::Backend;

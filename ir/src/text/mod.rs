@@ -6,6 +6,7 @@ mod parser;
 mod printer;
 
 pub use parser::parse_module;
+pub(crate) use printer::Names;
 pub use printer::{print_func, print_module};
 
 use tiga_source::Loc;

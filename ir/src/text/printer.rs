@@ -92,7 +92,7 @@ fn write_region(out: &mut String, body: &Body, names: &Names, region: Region, de
     for (i, block) in body.region(region).blocks.iter().enumerate() {
         if i > 0 {
             let params = names.params(body, *block);
-            writeln!(out, "{:w$}^{}({params}):", "", names.blocks[block], w = 2 * (depth - 1))?;
+            writeln!(out, "{:w$}^{}({params}):", "", names.block(*block), w = 2 * (depth - 1))?;
         }
         for inst in &body.block(*block).insts {
             write_inst(out, body, names, *inst, depth)?;
@@ -104,26 +104,7 @@ fn write_region(out: &mut String, body: &Body, names: &Names, region: Region, de
 fn write_inst(out: &mut String, body: &Body, names: &Names, inst: Inst, depth: usize) -> fmt::Result {
     let data = body.inst(inst);
     write!(out, "{:w$}", "", w = 2 * depth)?;
-    if !data.results.is_empty() {
-        write!(out, "{} = ", join(data.results.iter().map(|v| names.value(*v))))?;
-    }
-    out.push_str(data.op.name());
-    if !data.operands.is_empty() {
-        write!(out, " {}", join(data.operands.iter().map(|v| names.value(*v))))?;
-    }
-    for (key, attr) in data.attrs.iter() {
-        match attr {
-            crate::Attr::Flag => write!(out, " {}", key.name())?,
-            _ => write!(out, " {}({attr})", key.name())?,
-        }
-    }
-    if !data.targets.is_empty() {
-        let target = |(block, args): &(Block, Vec<Value>)| match args.as_slice() {
-            [] => format!("^{}", names.blocks[block]),
-            _ => format!("^{}({})", names.blocks[block], join(args.iter().map(|v| names.value(*v)))),
-        };
-        write!(out, " {}", join(data.targets.iter().map(target)))?;
-    }
+    write_head(out, body, names, inst)?;
     for region in &data.regions {
         let entry = body.entry(*region);
         if body.block(entry).params.is_empty() {
@@ -140,8 +121,34 @@ fn write_inst(out: &mut String, body: &Body, names: &Names, inst: Inst, depth: u
     writeln!(out, "{}", print_loc(&data.loc))
 }
 
+/// An instruction up to its regions.
+fn write_head(out: &mut String, body: &Body, names: &Names, inst: Inst) -> fmt::Result {
+    let data = body.inst(inst);
+    if !data.results.is_empty() {
+        write!(out, "{} = ", join(data.results.iter().map(|v| names.value(*v))))?;
+    }
+    out.push_str(data.op.name());
+    if !data.operands.is_empty() {
+        write!(out, " {}", join(data.operands.iter().map(|v| names.value(*v))))?;
+    }
+    for (key, attr) in data.attrs.iter() {
+        match attr {
+            crate::Attr::Flag => write!(out, " {}", key.name())?,
+            _ => write!(out, " {}({attr})", key.name())?,
+        }
+    }
+    if !data.targets.is_empty() {
+        let target = |(block, args): &(Block, Vec<Value>)| match args.as_slice() {
+            [] => format!("^{}", names.block(*block)),
+            _ => format!("^{}({})", names.block(*block), join(args.iter().map(|v| names.value(*v)))),
+        };
+        write!(out, " {}", join(data.targets.iter().map(target)))?;
+    }
+    Ok(())
+}
+
 /// Printed names: given ones made unique, the others numbered in printing order.
-struct Names {
+pub(crate) struct Names {
     values: IndexMap<Value, String>,
     blocks: IndexMap<Block, usize>,
     taken: BTreeMap<String, usize>,
@@ -149,7 +156,7 @@ struct Names {
 }
 
 impl Names {
-    fn new(body: &Body, regions: &[Region]) -> Self {
+    pub(crate) fn new(body: &Body, regions: &[Region]) -> Self {
         let mut names = Names { values: IndexMap::new(), blocks: IndexMap::new(), taken: BTreeMap::new(), next: 0 };
         for region in regions {
             names.region(body, *region);
@@ -196,7 +203,19 @@ impl Names {
         candidate
     }
 
-    fn value(&self, value: Value) -> String {
+    /// An instruction as it is printed, without its regions.
+    pub(crate) fn inst(&self, body: &Body, inst: Inst) -> String {
+        let mut out = String::new();
+        write_head(&mut out, body, self, inst).expect("writing to a string cannot fail");
+        out
+    }
+
+    /// The number of a block; one that stands nowhere has none.
+    pub(crate) fn block(&self, block: Block) -> String {
+        self.blocks.get(&block).map_or_else(|| format!("undefined.{}", block.as_u32()), usize::to_string)
+    }
+
+    pub(crate) fn value(&self, value: Value) -> String {
         // A use of a value that stands nowhere is printed so that the verifier's message can point at it.
         self.values.get(&value).map_or_else(|| format!("%undefined.{}", value.as_u32()), |n| format!("%{n}"))
     }
