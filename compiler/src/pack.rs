@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use tiga_abi::{CpuTarget, FpMode, Symbol};
 use tiga_backend_llvm::{LlvmError, OptLevel, Options, required_features, simd_bytes};
 use tiga_bundle::{Contents, FORMAT, Manifest, Program, Target};
+use tiga_ir::verify::{Machine, Violations, verify};
 use tiga_ir::{Level, Module, print_module};
 
 /// The version of the language, in manifests.
@@ -39,6 +40,14 @@ pub enum CompileError {
     /// A construct that a lower level cannot express yet.
     #[error(transparent)]
     Lower(#[from] LowerError),
+    /// A stage left a module that breaks a law: our bug.
+    #[error("after {stage}:\n{violations}")]
+    Broken {
+        /// The stage.
+        stage: &'static str,
+        /// The laws.
+        violations: Violations,
+    },
     /// No plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -65,8 +74,16 @@ pub struct Compilation {
 /// # Errors
 /// [`CompileError`].
 pub fn compile(module: &Module, options: &CompileOptions) -> Result<Compilation, CompileError> {
-    let loops = split_units::run(&domain::lower(module, &options.law)?)?;
+    checked("semantic analysis", module)?;
+    let lowered = domain::lower(module, &options.law)?;
+    checked("the lowering to loops", &lowered)?;
+    let loops = split_units::run(&lowered)?;
     compile_loops(loops, options)
+}
+
+/// Every target of this compiler has FMA.
+fn checked(stage: &'static str, module: &Module) -> Result<(), CompileError> {
+    verify(module, Machine::FULL).map_err(|violations| CompileError::Broken { stage, violations })
 }
 
 /// Compiles host and loops functions whose reductions have been split into units.
@@ -74,6 +91,7 @@ pub fn compile(module: &Module, options: &CompileOptions) -> Result<Compilation,
 /// # Errors
 /// [`CompileError`].
 pub fn compile_loops(loops: Module, options: &CompileOptions) -> Result<Compilation, CompileError> {
+    checked("split-units", &loops)?;
     let simd_bytes = simd_bytes(options.target) as u32;
     let kernel_options = KernelOptions { simd_bytes, specialize: options.specialize.clone() };
     let kernels = kernel::lower(&loops, &kernel_options)?;
@@ -83,6 +101,7 @@ pub fn compile_loops(loops: Module, options: &CompileOptions) -> Result<Compilat
             kernel_module.add(variant.clone());
         }
     }
+    checked("the lowering to kernels", &kernel_module)?;
     let names: Vec<Symbol> = kernel_module.funcs.keys().cloned().collect();
     let code =
         tiga_backend_llvm::compile(&kernel_module, &names, &Options { target: options.target, opt: options.opt })?;

@@ -16,7 +16,7 @@ pub(super) struct CodegenArgs {
     /// The 0 of `-O0`.
     #[arg(short = '0', requires = "optimise", hide = true)]
     zero: bool,
-    /// Floating point: default (fixed trees, fused multiply-add) or strict (the plain left fold).
+    /// Floating point: default (fixed trees) or strict (the plain left fold).
     #[arg(long, value_name = "MODE", value_enum, default_value = "default")]
     pub(super) fp: Fp,
     /// Add kernels for these feature extents, as in F=16,64.
@@ -27,7 +27,7 @@ pub(super) struct CodegenArgs {
 /// How floating-point arithmetic may be arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Fp {
-    /// Fixed leaves and accumulators, fused multiply-add.
+    /// Fixed leaves and accumulators.
     Default,
     /// The plain left fold without contraction.
     Strict,
