@@ -126,6 +126,14 @@ pub enum RuntimeError {
     /// An array with strides.
     #[error("`{0}` is not contiguous: copy it first")]
     Strides(String),
+    /// A result that shares memory with another array.
+    #[error("`{first}` and `{second}` share memory, and one of them is a result")]
+    Overlap {
+        /// The one at the lower address.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// A graph too large for 32-bit columns.
     #[error("the graph `{0}` has 2^31 or more sources, for which this bundle has no kernels")]
     WideColumns(String),
@@ -162,7 +170,7 @@ impl From<tiga_bundle::BundleError> for RuntimeError {
 }
 
 /// What is wrong with a plan.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum PlanProblem {
     /// A kernel that the manifest does not list.
     #[error("kernel `{0}` is not in the manifest")]
@@ -190,7 +198,23 @@ pub enum PlanProblem {
     /// A graph part that does not exist.
     #[error("`{0}` is not a part of a graph of this program")]
     Part(String),
-    /// A document of the plan breaks a law.
-    #[error("{0}")]
-    Law(String),
+    /// A task that writes what is not the program's to write.
+    #[error("task `{task}` writes `{resource}`, which is only to be read")]
+    Writes {
+        /// The task.
+        task: String,
+        /// An input, a graph, or something derived from it.
+        resource: String,
+    },
+    /// A size that its documents cannot hold.
+    #[error(transparent)]
+    Size(#[from] tiga_plan::instantiate::InstantiateError),
+    /// A document of the plan that may not run.
+    #[error("`{body}`: {error}")]
+    Instance {
+        /// The body.
+        body: String,
+        /// The law it breaks.
+        error: Box<tiga_plan::instantiate::InstanceError>,
+    },
 }

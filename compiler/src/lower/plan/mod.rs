@@ -254,10 +254,14 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Memory of the plan's own.
+    /// Memory of the plan's own, under a name that no parameter or result has taken.
     fn owned(&mut self, ty: &TensorType) -> ResourceId {
-        let name = format!("v{}", self.values);
-        self.values += 1;
+        let taken = |name: &str| self.template.resources.values().any(|r| r.name == name);
+        let (number, name) = (self.values..)
+            .map(|n| (n, format!("v{n}")))
+            .find(|(_, name)| !taken(name))
+            .expect("some number is free: resources are finite");
+        self.values = number + 1;
         self.resource(&name, ty, Owner::Owned)
     }
 
