@@ -1,5 +1,6 @@
 //! One call of a program: inputs and outputs bound by name, sizes unified, then run.
 
+use crate::admit::first_overlap;
 use crate::array::check;
 use crate::bundle::list;
 use crate::execute::Execution;
@@ -133,6 +134,20 @@ impl<'a> Call<'a> {
         if missing.is_empty() { Ok(()) } else { Err(RuntimeError::Missing(list(missing.into_iter()))) }
     }
 
+    /// Results share no memory with inputs or each other. The borrow checker sees to that in Rust, nobody elsewhere.
+    fn check_overlap(&self) -> Result<(), RuntimeError> {
+        let range = |bytes: &[u8]| {
+            let range = bytes.as_ptr_range();
+            range.start as usize..range.end as usize
+        };
+        let inputs = self.inputs.iter().map(|(name, array)| (name.as_str(), false, range(array.bytes)));
+        let outputs = self.outputs.iter().map(|(name, array)| (name.as_str(), true, range(array.bytes)));
+        match first_overlap(&inputs.chain(outputs).collect::<Vec<_>>()) {
+            Some((first, second)) => Err(RuntimeError::Overlap { first: first.into(), second: second.into() }),
+            None => Ok(()),
+        }
+    }
+
     /// Runs the program; results stand in the bound outputs when this returns.
     ///
     /// # Errors
@@ -150,6 +165,7 @@ impl<'a> Call<'a> {
             return Err(RuntimeError::Missing(list(unbound.into_iter())));
         }
         self.sizes.finish()?;
+        self.check_overlap()?;
         Execution::new(self, context)?.run()
     }
 }

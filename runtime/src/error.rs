@@ -126,6 +126,14 @@ pub enum RuntimeError {
     /// An array with strides.
     #[error("`{0}` is not contiguous: copy it first")]
     Strides(String),
+    /// A result that shares memory with another array.
+    #[error("`{first}` and `{second}` share memory, and one of them is a result")]
+    Overlap {
+        /// The one at the lower address.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// A graph too large for 32-bit columns.
     #[error("a graph of {nodes} nodes: kernels have 32-bit columns, so at most {} are possible", i32::MAX)]
     WideColumns {
@@ -185,7 +193,7 @@ impl From<tiga_bundle::BundleError> for RuntimeError {
 }
 
 /// What is wrong with a plan.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum PlanProblem {
     /// A kernel that the manifest does not list.
     #[error("kernel `{0}` is not in the manifest")]
@@ -216,7 +224,23 @@ pub enum PlanProblem {
     /// A graph part that does not exist.
     #[error("`{0}` is not a part of a graph of this program")]
     Part(String),
-    /// A document of the plan breaks a law.
-    #[error("{0}")]
-    Law(String),
+    /// A task that writes what is not the program's to write.
+    #[error("task `{task}` writes `{resource}`, which is only to be read")]
+    Writes {
+        /// The task.
+        task: String,
+        /// An input, a graph, or something derived from it.
+        resource: String,
+    },
+    /// A size that its documents cannot hold.
+    #[error(transparent)]
+    Size(#[from] tiga_plan::instantiate::InstantiateError),
+    /// A document of the plan that may not run.
+    #[error("`{body}`: {error}")]
+    Instance {
+        /// The body.
+        body: String,
+        /// The law it breaks.
+        error: Box<tiga_plan::instantiate::InstanceError>,
+    },
 }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::RuntimeError;
+use crate::admit::{check_instances, check_writes};
 use crate::call::Call;
 use crate::context::Context;
 use crate::error::PlanProblem;
@@ -36,6 +37,10 @@ pub(crate) struct Execution<'c, 'a> {
 impl<'c, 'a> Execution<'c, 'a> {
     pub(crate) fn new(call: &'c mut Call<'a>, context: &'c Context) -> Result<Self, RuntimeError> {
         let plan = call.plan;
+        let size = |s: &str| call.sizes.get(s);
+        check_writes(plan, call.program)
+            .and_then(|()| check_instances(plan, &size))
+            .map_err(|reason| RuntimeError::Plan { program: call.program.name.clone(), reason })?;
         let (slots, owned) = (SecondaryMap::new(), BTreeMap::new());
         let mut execution = Self { call, context, plan, slots, owned, rows: Vec::new(), units: Vec::new() };
         for (id, resource) in &plan.resources {

@@ -3,6 +3,7 @@
 //! Opening and inspecting a bundle is safe whatever its bytes are. *Running* one runs the machine code in it:
 //! checksums catch damage, not malice.
 
+mod admit;
 mod array;
 mod bundle;
 mod call;
@@ -20,5 +21,5 @@ pub use array::{ArrayMut, ArrayRef};
 pub use bundle::Bundle;
 pub use call::Call;
 pub use context::{Context, UnitOrder};
-pub use error::{Origin, RuntimeError};
+pub use error::{Origin, PlanProblem, RuntimeError};
 pub use graph::Graph;

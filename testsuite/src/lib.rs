@@ -4,4 +4,5 @@
 pub mod differential;
 pub mod generator;
 pub mod lit;
+pub mod road;
 pub mod tidy;

@@ -1,6 +1,6 @@
 //! `tiga`: runs and inspects bundles from the shell.
 //!
-//! Exit codes: 0 done; 1 the input was refused, or a result is not as expected; 2 the command line makes no sense.
+//! Exit codes: 0 done; 1 the input was refused; 2 the command line makes no sense; 3 a result is not as expected.
 
 mod inputs;
 mod inspect;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(false) => ExitCode::from(3),
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

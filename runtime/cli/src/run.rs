@@ -170,7 +170,8 @@ impl Run {
         );
         for (what, pair) in [("first", &found.first), ("worst", &found.worst)] {
             if let (Some(pair), true) = (pair, found.beyond > 0) {
-                println!("  {what} at {:?}: got {}, expected {}", pair.index, pair.got, pair.expected);
+                let ulps = pair.ulps.map_or_else(String::new, |ulps| format!(", {ulps} ulps"));
+                println!("  {what} at {:?}: got {}, expected {}{ulps}", pair.index, pair.got, pair.expected);
             }
         }
         Ok(found.beyond == 0)

@@ -1,10 +1,11 @@
 //! Random arguments: mostly small numbers, some of them special.
 
 use super::program::Generated;
+use crate::road::relation;
 use fastrand::Rng;
 use tiga_abi::{DType, Symbol};
 use tiga_formats::Csr;
-use tiga_ir::interp::{Relation, Tensor, Value};
+use tiga_ir::interp::{Tensor, Value};
 use tiga_ir::{Scalar, Type};
 
 /// Arguments of one run.
@@ -30,11 +31,7 @@ pub fn inputs(rng: &mut Rng, generated: &Generated, csr: Csr) -> Inputs {
     let mut values = Vec::new();
     for param in func.params() {
         values.push(match func.body.ty(*param) {
-            Type::Rel(_) => {
-                let col = csr.col().iter().collect();
-                let relation = Relation::csr(csr.num_src(), csr.row_ptr().to_vec(), col);
-                relation.expect("the graph is valid").into()
-            }
+            Type::Rel(_) => relation(&csr).into(),
             ty => {
                 let tensor = ty.as_tensor().expect("parameters are relations and tensors");
                 let extent = |e: &tiga_abi::Poly| e.eval(&|s| Some(size(&s.into()) as i64)).expect("sizes are small");

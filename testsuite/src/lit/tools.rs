@@ -64,6 +64,24 @@ impl Tools {
         Ok(folder)
     }
 
+    /// One of the project's commands, such as `tigac`.
+    pub fn command(&self, name: &str) -> Command {
+        Command::new(self.bin.join(name))
+    }
+
+    /// The folder of the shared data, or `None` with a note that `test` was skipped.
+    ///
+    /// With `TIGA_DATA_REQUIRED=1` absent data is a failure.
+    pub fn data_for(&self, test: &str) -> Option<&Path> {
+        if self.data.is_dir() {
+            return Some(&self.data);
+        }
+        let required = env::var_os("TIGA_DATA_REQUIRED").is_some_and(|value| value == "1");
+        assert!(!required, "{} is missing", self.data.display());
+        println!("{test}: skipped, {} is missing", self.data.display());
+        None
+    }
+
     /// Replaces the words that open with `%`; `%%` is a percent sign, an unknown word stays.
     pub fn expand(&self, line: &str, case: &Case, scratch: &Path) -> String {
         let command = |name: &str| self.bin.join(name).display().to_string();

@@ -62,12 +62,14 @@ impl Planner<'_> {
         body: &mut Body,
         stem: &str,
     ) -> Result<Vec<Rotation>, LowerError> {
+        // Handles are no part of a graph: `g.loop0` would be one of a graph `g` in a program `g`.
+        let stem = stem.rsplit('.').next().unwrap_or(stem);
         let mut out = Vec::new();
         for (i, value) in init.iter().enumerate() {
             let (a, b) = self.carried(inst, *value, scope, body)?;
             let ty = self.tensor(*value);
-            let read = self.resource(&format!("%{stem}.in{i}"), &ty, Owner::Borrowed);
-            let write = self.resource(&format!("%{stem}.out{i}"), &ty, Owner::Borrowed);
+            let read = self.resource(&format!("{stem}:in{i}"), &ty, Owner::Borrowed);
+            let write = self.resource(&format!("{stem}:out{i}"), &ty, Owner::Borrowed);
             out.push(Rotation { read, write, a, b });
         }
         Ok(out)

@@ -254,7 +254,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Memory of the plan's own.
+    /// Memory of the plan's own, under a name that no parameter or result can have.
     fn owned(&mut self, ty: &TensorType) -> ResourceId {
         let name = format!("%{}", self.values);
         self.values += 1;

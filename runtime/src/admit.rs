@@ -1,0 +1,173 @@
+//! What must hold before a plan runs: its documents may run at these sizes, and it writes only what it may write.
+
+use crate::error::PlanProblem;
+use std::ops::Range;
+use tiga_bundle::Program;
+use tiga_plan::instantiate::{check_instance, instantiate};
+use tiga_plan::{Body, Owner, Task, TaskKind, Template};
+
+/// Makes the plan's documents at given sizes and proves each: a valid document of version 1 that keeps the hazard law.
+pub(crate) fn check_instances(plan: &Template, sizes: &dyn Fn(&str) -> Option<i64>) -> Result<(), PlanProblem> {
+    for instance in instantiate(plan, sizes)? {
+        check_instance(&instance.document)
+            .map_err(|error| PlanProblem::Instance { body: instance.name.clone(), error: Box::new(error) })?;
+    }
+    Ok(())
+}
+
+/// Finds a task that writes an input, a graph, or something derived from a graph that it does not build.
+pub(crate) fn check_writes(plan: &Template, program: &Program) -> Result<(), PlanProblem> {
+    let bodies = plan.bodies.values().chain([&plan.root]);
+    for task in bodies.flat_map(|body: &Body| body.tasks.values()) {
+        for resource in written(plan, task) {
+            if !may_write(program, task, resource.owner, &resource.name) {
+                return Err(PlanProblem::Writes { task: task.name.clone(), resource: resource.name.clone() });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn written<'p>(plan: &'p Template, task: &'p Task) -> impl Iterator<Item = &'p tiga_plan::Resource> {
+    let rotated = match &task.kind {
+        TaskKind::Loop { rotate, .. } => rotate.as_slice(),
+        _ => &[],
+    };
+    let accessed = task.accesses.iter().filter(|access| access.mode.writes()).map(|access| access.resource);
+    accessed.chain(rotated.iter().flat_map(|r| [r.a, r.b])).map(|id| &plan.resources[id])
+}
+
+fn may_write(program: &Program, task: &Task, owner: Owner, name: &str) -> bool {
+    let builds = matches!(task.kind, TaskKind::BuildTranspose { .. } | TaskKind::BuildUnits { .. });
+    match owner {
+        Owner::Owned => true,
+        Owner::Derived => builds,
+        Owner::Stored => false,
+        // What is neither a result, nor an input or a part of one, is a handle that rotates.
+        Owner::Borrowed => {
+            let input =
+                |param: &str| name.strip_prefix(param).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            program.results.iter().any(|r| r.name == name) || !program.params.iter().any(|p| input(&p.name))
+        }
+    }
+}
+
+/// The first pair of names whose addresses overlap, of which at least one is written. Empty arrays overlap nothing.
+pub(crate) fn first_overlap<'n>(arrays: &[(&'n str, bool, Range<usize>)]) -> Option<(&'n str, &'n str)> {
+    let mut arrays: Vec<_> = arrays.iter().filter(|(_, _, range)| !range.is_empty()).collect();
+    arrays.sort_by_key(|(_, _, range)| (range.start, range.end));
+    for (i, (name, written, range)) in arrays.iter().enumerate() {
+        let near = arrays[i + 1..].iter().take_while(|(_, _, other)| other.start < range.end);
+        if let Some((other, _, _)) = near.into_iter().find(|(_, other_written, _)| *written || *other_written) {
+            return Some((name, other));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_entity::PrimaryMap;
+    use tiga_abi::{DType, SizeExpr, Tier};
+    use tiga_bundle::{Param, Type};
+    use tiga_plan::instantiate::InstanceError;
+    use tiga_plan::{Access, Arg, Mode, Phase, Resource, ResourceId, Role, Units};
+
+    /// `t = f(x); out = g(t)`, complete.
+    fn template() -> Template {
+        let mut resources = PrimaryMap::new();
+        let mut add = |name: &str, owner| {
+            let shape = vec![SizeExpr::Sym("N".into())];
+            let capacity = SizeExpr::Mul(Box::new(SizeExpr::Const(8)), Box::new(shape[0].clone()));
+            let (name, layout) = (name.into(), "contiguous".into());
+            resources.push(Resource { name, tier: Tier::Ram, owner, dtype: DType::F64, shape, capacity, layout })
+        };
+        let [x, out, t] = [add("x", Owner::Borrowed), add("out", Owner::Borrowed), add("v0", Owner::Owned)];
+        let tasks = [kernel("f:0", x, t), kernel("g:0", t, out)];
+        let root = Body { name: "p".into(), tasks: tasks.into_iter().collect(), externals: Vec::new() };
+        let symbols = vec!["N".into()];
+        let mut plan = Template { program: "p".into(), symbols, resources, root, bodies: PrimaryMap::new() };
+        tiga_plan::passes::complete(&mut plan).unwrap();
+        plan
+    }
+
+    fn kernel(name: &str, from: ResourceId, to: ResourceId) -> Task {
+        let arg = |parameter: &str, resource, role| Arg { parameter: parameter.into(), resource, role };
+        let access = |resource, mode| Access { resource, mode, partition: None };
+        Task {
+            name: name.into(),
+            kind: TaskKind::Kernel { symbol: name.into(), relation: None, units: Units::Once },
+            phase: Phase::Execute,
+            after: Vec::new(),
+            args: vec![arg("from", from, Role::Dst), arg("to", to, Role::Out)],
+            accesses: vec![access(from, Mode::Read), access(to, Mode::Write)],
+        }
+    }
+
+    fn program() -> Program {
+        let ty = || Type::Tensor { dtype: DType::F64, shape: Vec::new() };
+        let param = |name: &str| Param { name: name.into(), doc: String::new(), ty: ty() };
+        Program {
+            name: "p".into(),
+            doc: String::new(),
+            symbols: Vec::new(),
+            params: vec![param("x")],
+            results: vec![param("out")],
+            plan: "plans/p.json".into(),
+        }
+    }
+
+    fn sizes(_: &str) -> Option<i64> {
+        Some(5)
+    }
+
+    #[test]
+    fn a_complete_plan_may_run() {
+        assert!(check_instances(&template(), &sizes).is_ok());
+        assert!(check_writes(&template(), &program()).is_ok());
+    }
+
+    #[test]
+    fn a_plan_without_its_order_may_not_run() {
+        let mut plan = template();
+        let waiting = plan.root.tasks.iter().find(|(_, t)| t.name == "g:0").unwrap().0;
+        plan.root.tasks[waiting].after.clear();
+        let problem = check_instances(&plan, &sizes).unwrap_err();
+        assert!(matches!(&problem, PlanProblem::Instance { error, .. } if matches!(**error, InstanceError::Bind(_))));
+        assert!(problem.to_string().contains("v0"), "{problem}");
+    }
+
+    #[test]
+    fn sizes_that_no_document_can_hold_are_refused() {
+        let problem = check_instances(&template(), &|_| Some(i64::MAX)).unwrap_err();
+        assert!(matches!(problem, PlanProblem::Size(_)), "{problem}");
+    }
+
+    #[test]
+    fn a_plan_that_writes_its_input_may_not_run() {
+        let mut plan = template();
+        let id = |plan: &Template, name: &str| plan.resources.iter().find(|(_, r)| r.name == name).unwrap().0;
+        let (x, out) = (id(&plan, "x"), id(&plan, "out"));
+        let writer = plan.root.tasks.iter().find(|(_, t)| t.name == "g:0").unwrap().0;
+        let access = plan.root.tasks[writer].accesses.iter_mut().find(|a| a.resource == out).unwrap();
+        access.resource = x;
+        let problem = check_writes(&plan, &program()).unwrap_err();
+        assert!(matches!(problem, PlanProblem::Writes { resource, .. } if resource == "x"));
+        plan.resources[x].name = "x.row_ptr".into();
+        assert!(check_writes(&plan, &program()).is_err(), "a part of a graph");
+        plan.resources[x].owner = Owner::Derived;
+        assert!(check_writes(&plan, &program()).is_err(), "not built by the task");
+    }
+
+    #[test]
+    fn overlaps_with_a_written_array_are_found() {
+        let read = |name, range| (name, false, range);
+        let write = |name, range| (name, true, range);
+        assert_eq!(first_overlap(&[read("a", 0..8), read("b", 4..12), write("c", 12..20)]), None);
+        assert_eq!(first_overlap(&[read("a", 0..8), write("b", 7..12)]), Some(("a", "b")));
+        assert_eq!(first_overlap(&[write("a", 0..100), read("b", 2..3), read("c", 50..60)]), Some(("a", "b")));
+        assert_eq!(first_overlap(&[read("a", 0..100), read("b", 2..3), write("c", 50..60)]), Some(("a", "c")));
+        assert_eq!(first_overlap(&[write("a", 0..8), write("b", 4..4)]), None);
+    }
+}
