@@ -209,10 +209,10 @@ impl Checker<'_> {
 
     /// The body's value against the carried values.
     fn next_values(&mut self, item: &ast::Loop, vars: &[LocalId], init: &[Expr], body: Expr) -> Expr {
+        // One name may carry a tuple or record; several names take one apart.
         let next: Vec<Ty> = match (init.len(), body.ty.members()) {
-            (1, None) => vec![body.ty.clone()],
-            (_, Some(members)) => members,
-            (_, None) => vec![body.ty.clone()],
+            (n, Some(members)) if n != 1 => members,
+            _ => vec![body.ty.clone()],
         };
         if body.ty == Ty::Error {
             return body;
