@@ -5,7 +5,9 @@
 mod check;
 mod codegen;
 mod compile;
+mod eval;
 mod front;
+mod inputs;
 
 pub use front::{Front, FrontError};
 
@@ -26,6 +28,8 @@ struct Cli {
 enum Command {
     /// Look for mistakes in a model.
     Check(check::Args),
+    /// Run a program in the reference interpreter.
+    Eval(eval::Args),
 }
 
 /// What a command that ran to its end says about its input.
@@ -52,6 +56,7 @@ pub fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Some(Command::Check(args)) => check::run(&args),
+        Some(Command::Eval(args)) => eval::run(&args),
         None => compile::run(&cli.compile),
     };
     match outcome {

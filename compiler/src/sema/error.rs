@@ -115,6 +115,8 @@ pub enum SemaError {
     BranchValue { found: String },
     #[error("program `{name}` has no result")]
     NoResult { name: String },
+    #[error("`{name}` is too {what} when its calls are inlined")]
+    Expansion { name: String, what: &'static str },
     // Not yet.
     #[error("reducers declared in a file are not supported yet")]
     DeclaredReducer,
@@ -198,6 +200,7 @@ impl SemaError {
             Branches { .. } => "TG0408",
             BranchValue { .. } => "TG0409",
             NoResult { .. } => "TG0410",
+            Expansion { .. } => "TG0411",
             DeclaredReducer => "TG0901",
             Vjp => "TG0902",
             ElementType { .. } => "TG0903",

@@ -34,7 +34,7 @@ mod ty;
 pub use error::SemaError;
 
 use check::Checker;
-use emit::{Bodies, Emitter};
+use emit::{Bodies, EmitError, Emitter, Limits};
 use items::Table;
 use signature::Generics;
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ pub fn analyse(module: &ast::Module, sources: &Sources, options: &SemaOptions) -
     let mut ir = Module::new();
     let broken = module.items.iter().any(|item| item.recovered);
     if errors.is_empty() && !broken {
-        let emitter = Emitter { table: &table, bodies: &bodies, sources };
+        let emitter = Emitter { table: &table, bodies: &bodies, sources, limits: &Limits::default() };
         if let Err(diagnostic) = emit_all(emitter, &order, &mut ir) {
             errors.push(*diagnostic);
         }
@@ -165,8 +165,13 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
     }
     for index in order {
         let func = emitter.program(*index, ir).map_err(|error| {
-            let place = emitter.table.programs[*index].signature.span;
-            Box::new(SemaError::Internal { detail: error.to_string() }.at(place))
+            let program = &emitter.table.programs[*index].signature;
+            Box::new(match error {
+                EmitError::Type(error) => SemaError::Internal { detail: error.to_string() }.at(program.span),
+                EmitError::Limit(span, what) => SemaError::Expansion { name: program.name.clone(), what }
+                    .at(program.span)
+                    .also(span, "while writing this"),
+            })
         })?;
         ir.add(func);
     }

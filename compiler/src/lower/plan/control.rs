@@ -68,8 +68,8 @@ impl Planner<'_> {
         for (i, value) in init.iter().enumerate() {
             let (a, b) = self.carried(inst, *value, scope, body)?;
             let ty = self.tensor(*value);
-            let read = self.resource(&format!("{stem}:in{i}"), &ty, Owner::Borrowed);
-            let write = self.resource(&format!("{stem}:out{i}"), &ty, Owner::Borrowed);
+            let read = self.resource(&format!("%{stem}.in{i}"), &ty, Owner::Borrowed);
+            let write = self.resource(&format!("%{stem}.out{i}"), &ty, Owner::Borrowed);
             out.push(Rotation { read, write, a, b });
         }
         Ok(out)

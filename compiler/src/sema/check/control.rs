@@ -209,10 +209,10 @@ impl Checker<'_> {
 
     /// The body's value against the carried values.
     fn next_values(&mut self, item: &ast::Loop, vars: &[LocalId], init: &[Expr], body: Expr) -> Expr {
+        // One name may carry a tuple or record; several names take one apart.
         let next: Vec<Ty> = match (init.len(), body.ty.members()) {
-            (1, None) => vec![body.ty.clone()],
-            (_, Some(members)) => members,
-            (_, None) => vec![body.ty.clone()],
+            (n, Some(members)) if n != 1 => members,
+            _ => vec![body.ty.clone()],
         };
         if body.ty == Ty::Error {
             return body;
@@ -232,7 +232,7 @@ impl Checker<'_> {
             }
             let (start, found) = (self.show(&init.ty), self.show(next));
             let error = SemaError::NextType { name: var.name.text.clone(), start: start.clone(), next: found.clone() };
-            let place = innermost(&body, init_count(&body), i);
+            let place = innermost(&body, vars.len(), i);
             let diagnostic = error
                 .at(place)
                 .label(format!("this is `{found}`"))
@@ -247,11 +247,6 @@ impl Checker<'_> {
         }
         body
     }
-}
-
-/// The number of members of a block's tuple, if it is one.
-fn init_count(body: &Expr) -> usize {
-    body.ty.members().map_or(1, |m| m.len())
 }
 
 /// Where member `index` of a block's tuple is written.

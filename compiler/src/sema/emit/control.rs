@@ -2,29 +2,32 @@
 
 use super::super::hir::{Expr, Loop, LoopHead};
 use super::expr::shape;
-use super::{Frame, Val};
+use super::{Emit, Frame, Val};
 use tiga_abi::DType;
-use tiga_ir::{Attr, Attrs, Builder, Key, Region, Type, TypeError, Value, ops};
+use tiga_ir::{Attr, Attrs, Builder, Key, Region, Type, Value, ops};
 
 impl Frame<'_> {
     /// A region that binds parameters and yields an expression.
-    fn region(
+    pub(super) fn region(
         &mut self,
         b: &mut Builder<'_>,
         params: Vec<(Type, Option<&str>)>,
         bind: impl FnOnce(&mut Self, &mut Builder<'_>, &[Value]),
         expr: &Expr,
-    ) -> Result<Region, TypeError> {
+    ) -> Emit<Region> {
+        self.emitter.limits.enter_region(expr.span)?;
         let (region, result) = b.region(params, |inner, values| {
             bind(self, inner, values);
             let value = self.expr(inner, expr)?;
             inner.loc = self.emitter.sources.loc(expr.span);
-            inner.op(ops::YIELD, &value.flatten(), Attrs::new())
+            inner.op(ops::YIELD, &value.flatten(), Attrs::new())?;
+            Ok(())
         });
-        result.map(|_| region)
+        self.emitter.limits.leave_region();
+        result.map(|()| region)
     }
 
-    pub(super) fn branch(&mut self, b: &mut Builder<'_>, parts: &[Expr; 3], expr: &Expr) -> Result<Val, TypeError> {
+    pub(super) fn branch(&mut self, b: &mut Builder<'_>, parts: &[Expr; 3], expr: &Expr) -> Emit<Val> {
         let [condition, then, other] = parts;
         let condition = self.single(b, condition)?;
         let then = self.region(b, Vec::new(), |_, _, _| {}, then)?;
@@ -35,7 +38,7 @@ impl Frame<'_> {
         Ok(shape(&expr.ty, &mut results.into_iter()))
     }
 
-    pub(super) fn loop_expr(&mut self, b: &mut Builder<'_>, item: &Loop, expr: &Expr) -> Result<Val, TypeError> {
+    pub(super) fn loop_expr(&mut self, b: &mut Builder<'_>, item: &Loop, expr: &Expr) -> Emit<Val> {
         let mut init = Vec::new();
         for value in &item.init {
             init.extend(self.expr(b, value)?.flatten());

@@ -2,13 +2,20 @@
 
 use super::super::hir::{Axis, Composite, Expr, Kind};
 use super::super::ty::{Substitution, Ty};
-use super::{Frame, Val};
+use super::{Emit, EmitError, Frame, Val};
 use tiga_abi::{DType, Poly};
 use tiga_ir::{Attr, Attrs, Builder, Key, Scalar, TensorType, TypeError, Value, ops};
 
 impl Frame<'_> {
     /// An expression's value.
-    pub(super) fn expr(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Result<Val, TypeError> {
+    pub(super) fn expr(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Emit<Val> {
+        self.emitter.limits.enter(expr.span)?;
+        let value = self.expr_within_limits(b, expr);
+        self.emitter.limits.leave();
+        value
+    }
+
+    fn expr_within_limits(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Emit<Val> {
         let value = match &expr.kind {
             Kind::Local(id) => return Ok(self.local(id.0)),
             Kind::Tuple(all) => {
@@ -40,13 +47,13 @@ impl Frame<'_> {
     }
 
     /// An expression that is one value.
-    pub(super) fn single(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Result<Value, TypeError> {
+    pub(super) fn single(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Emit<Value> {
         let value = self.expr(b, expr)?;
         let found = value.flatten();
-        found.first().copied().ok_or(TypeError::Arity { op: "value", expected: 1, found: 0 })
+        found.first().copied().ok_or_else(|| TypeError::Arity { op: "value", expected: 1, found: 0 }.into())
     }
 
-    fn singles(&mut self, b: &mut Builder<'_>, exprs: &[Expr]) -> Result<Vec<Value>, TypeError> {
+    fn singles(&mut self, b: &mut Builder<'_>, exprs: &[Expr]) -> Emit<Vec<Value>> {
         exprs.iter().map(|e| self.single(b, e)).collect()
     }
 
@@ -55,7 +62,7 @@ impl Frame<'_> {
     }
 
     /// Operators that give one value.
-    fn one(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Result<Value, TypeError> {
+    fn one(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Emit<Value> {
         let attrs = Attrs::new();
         let loc = self.emitter.sources.loc(expr.span);
         match &expr.kind {
@@ -67,27 +74,27 @@ impl Frame<'_> {
             Kind::Op(op, args) => {
                 let args = self.singles(b, args)?;
                 b.loc = loc;
-                b.value(*op, &args, attrs)
+                Ok(b.value(*op, &args, attrs)?)
             }
             Kind::Composite(which, args) => self.composite(b, *which, args, expr),
             Kind::Cast(value) => {
                 let value = self.single(b, value)?;
                 let to = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
                 b.loc = loc;
-                b.value(ops::CAST, &[value], attrs.with(Key::To, Attr::DType(to)))
+                Ok(b.value(ops::CAST, &[value], attrs.with(Key::To, Attr::DType(to)))?)
             }
             Kind::Fill(value) => {
                 let value = self.single(b, value)?;
                 let dims = self.tensor(&expr.ty).unwrap_or(TensorType::scalar(DType::F32));
                 b.loc = loc;
-                b.value(ops::FILL, &[value], attrs.with(Key::Dims, Attr::Dims(dims)))
+                Ok(b.value(ops::FILL, &[value], attrs.with(Key::Dims, Attr::Dims(dims)))?)
             }
             Kind::Len(axis) => {
                 b.loc = loc;
                 let dims = self.extent(axis);
                 match dims.set.is_none().then(|| dims.dims.first().and_then(Poly::as_constant)).flatten() {
                     Some(constant) => Ok(b.constant(Scalar::I64(constant))),
-                    None => b.value(ops::LEN, &[], attrs.with(Key::Dims, Attr::Dims(dims))),
+                    None => Ok(b.value(ops::LEN, &[], attrs.with(Key::Dims, Attr::Dims(dims)))?),
                 }
             }
             Kind::ReduceSet(reducer, value) | Kind::ReduceAxis(reducer, _, value) => {
@@ -97,39 +104,39 @@ impl Frame<'_> {
                 b.loc = loc;
                 match &expr.kind {
                     Kind::ReduceAxis(_, axis, _) => {
-                        b.value(ops::REDUCE_AXIS, &[operand], attrs.with(Key::Axis, Attr::Int(*axis)))
+                        Ok(b.value(ops::REDUCE_AXIS, &[operand], attrs.with(Key::Axis, Attr::Int(*axis)))?)
                     }
-                    _ => b.value(ops::REDUCE_SET, &[operand], attrs),
+                    _ => Ok(b.value(ops::REDUCE_SET, &[operand], attrs)?),
                 }
             }
             Kind::MatMul(left, right) => {
                 let args = [self.single(b, left)?, self.single(b, right)?];
                 b.loc = loc;
-                b.value(ops::MATMUL, &args, attrs)
+                Ok(b.value(ops::MATMUL, &args, attrs)?)
             }
             Kind::InDegree(graph) => self.unary(b, ops::DEGREE, graph, expr),
             Kind::OutDegree(graph) => {
                 let turned = self.unary(b, ops::TRANSPOSE, graph, expr)?;
-                b.value(ops::DEGREE, &[turned], attrs)
+                Ok(b.value(ops::DEGREE, &[turned], attrs)?)
             }
             Kind::Transpose(graph) => self.unary(b, ops::TRANSPOSE, graph, expr),
             _ => self.single(b, expr),
         }
     }
 
-    fn unary(&mut self, b: &mut Builder<'_>, op: tiga_ir::Op, operand: &Expr, expr: &Expr) -> Result<Value, TypeError> {
+    fn unary(&mut self, b: &mut Builder<'_>, op: tiga_ir::Op, operand: &Expr, expr: &Expr) -> Emit<Value> {
         let operand = self.single(b, operand)?;
         b.loc = self.emitter.sources.loc(expr.span);
-        b.value(op, &[operand], Attrs::new())
+        Ok(b.value(op, &[operand], Attrs::new())?)
     }
 
-    fn literal(&mut self, b: &mut Builder<'_>, text: &str, expr: &Expr) -> Result<Value, TypeError> {
+    fn literal(&mut self, b: &mut Builder<'_>, text: &str, expr: &Expr) -> Emit<Value> {
         b.loc = self.emitter.sources.loc(expr.span);
         let dtype = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
         match Scalar::parse(dtype, text) {
             Ok(scalar) => Ok(b.constant(scalar)),
             // The checker reports literals without a value.
-            Err(_) => Err(TypeError::Unknown { op: "const", name: text.to_owned() }),
+            Err(_) => Err(EmitError::from(TypeError::Unknown { op: "const", name: text.to_owned() })),
         }
     }
 
@@ -147,34 +154,28 @@ impl Frame<'_> {
         }
     }
 
-    fn composite(
-        &mut self,
-        b: &mut Builder<'_>,
-        which: Composite,
-        args: &[Expr],
-        expr: &Expr,
-    ) -> Result<Value, TypeError> {
+    fn composite(&mut self, b: &mut Builder<'_>, which: Composite, args: &[Expr], expr: &Expr) -> Emit<Value> {
         let args = self.singles(b, args)?;
         b.loc = self.emitter.sources.loc(expr.span);
         let attrs = Attrs::new;
         let dtype = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
         let x = args[0];
         match which {
-            Composite::IsNan => b.value(ops::NE, &[x, x], attrs()),
+            Composite::IsNan => Ok(b.value(ops::NE, &[x, x], attrs())?),
             Composite::Relu => {
                 let zero = b.constant(Scalar::from_i64(dtype, 0));
-                b.value(ops::MAX, &[x, zero], attrs())
+                Ok(b.value(ops::MAX, &[x, zero], attrs())?)
             }
             Composite::LeakyRelu => {
                 let zero = b.constant(Scalar::from_i64(dtype, 0));
                 let positive = b.value(ops::GT, &[x, zero], attrs())?;
                 let scaled = b.value(ops::MUL, &[args[1], x], attrs())?;
-                b.value(ops::SELECT, &[positive, x, scaled], attrs())
+                Ok(b.value(ops::SELECT, &[positive, x, scaled], attrs())?)
             }
         }
     }
 
-    fn constant(&mut self, b: &mut Builder<'_>, index: usize) -> Result<Val, TypeError> {
+    fn constant(&mut self, b: &mut Builder<'_>, index: usize) -> Emit<Val> {
         let emitter = self.emitter;
         match &emitter.bodies.constants[index] {
             Some(body) => Frame::new(emitter, body, Substitution::new()).expr(b, &body.expr),
@@ -183,13 +184,7 @@ impl Frame<'_> {
     }
 
     /// A `fn` item: its body with the arguments in place of the parameters.
-    fn function(
-        &mut self,
-        b: &mut Builder<'_>,
-        index: usize,
-        map: &Substitution,
-        args: &[Expr],
-    ) -> Result<Val, TypeError> {
+    fn function(&mut self, b: &mut Builder<'_>, index: usize, map: &Substitution, args: &[Expr]) -> Emit<Val> {
         let values: Vec<Val> = args.iter().map(|a| self.expr(b, a)).collect::<Result<_, _>>()?;
         let emitter = self.emitter;
         let Some(body) = &emitter.bodies.functions[index] else {
@@ -208,7 +203,7 @@ impl Frame<'_> {
         map.iter().map(|(symbol, poly)| (symbol.clone(), value(poly))).collect()
     }
 
-    fn program(&mut self, b: &mut Builder<'_>, index: usize, args: &[Expr], expr: &Expr) -> Result<Val, TypeError> {
+    fn program(&mut self, b: &mut Builder<'_>, index: usize, args: &[Expr], expr: &Expr) -> Emit<Val> {
         let args = self.singles(b, args)?;
         let name = self.emitter.table.programs[index].signature.name.as_str();
         b.loc = self.emitter.sources.loc(expr.span);

@@ -1,11 +1,11 @@
 //! Messages as `apply`.
 
-use super::super::hir::Expr;
+use super::super::hir::{Expr, LocalId};
 use super::super::items::Callable;
 use super::super::ty::{Substitution, Tensor, Ty};
 use super::expr::shape;
-use super::{Frame, Val};
-use tiga_ir::{Attr, Attrs, Builder, Key, Role, Target, Type, TypeError, Value, ops};
+use super::{Emit, Frame, Val};
+use tiga_ir::{Attr, Attrs, Builder, Key, Region, Role, Target, Type, Value, ops};
 use tiga_syntax::ast;
 
 /// The name and type of one operand, as a region sees it.
@@ -15,7 +15,7 @@ struct Operand {
     ty: Type,
 }
 
-impl Frame<'_> {
+impl<'a> Frame<'a> {
     pub(super) fn message(
         &mut self,
         b: &mut Builder<'_>,
@@ -24,7 +24,7 @@ impl Frame<'_> {
         graph: &Expr,
         args: &[Expr],
         expr: &Expr,
-    ) -> Result<Val, TypeError> {
+    ) -> Emit<Val> {
         let mut operands = vec![self.single(b, graph)?];
         for arg in args {
             operands.push(self.single(b, arg)?);
@@ -37,43 +37,45 @@ impl Frame<'_> {
         let mut frame = Frame::new(emitter, &body.edge, self.compose(map));
         let reads = frame.operands(item);
         let params = reads.iter().map(|o| (o.ty.clone(), Some(o.name.as_str()))).collect();
-        let (edge, done) = b.region(params, |inner, values| {
-            frame.bind_params(item, values.iter().copied(), |_| true);
-            let value = frame.expr(inner, &body.edge.expr)?;
-            inner.loc = emitter.sources.loc(body.edge.expr.span);
-            inner.op(ops::YIELD, &value.flatten(), Attrs::new())
-        });
-        done?;
-        let mut regions = vec![edge];
-        let targets = frame.targets(&body.reducers, &body.edge.expr);
+        let bind =
+            |frame: &mut Self, _: &mut Builder<'_>, v: &[Value]| frame.bind_params(item, v.iter().copied(), |_| true);
+        let mut regions = vec![frame.region(b, params, bind, &body.edge.expr)?];
         if let Some((names, value)) = &body.node {
-            let reduced = names.iter().map(|id| {
-                let local = &body.edge.locals[id.0];
-                (frame.tensor(&local.ty).map(Type::Tensor), Some(local.name.as_str()))
-            });
-            let kept = reads.iter().filter(|o| node_reads(o.role));
-            let params = reduced
-                .filter_map(|(ty, name)| Some((ty?, name)))
-                .chain(kept.map(|o| (o.ty.clone(), Some(o.name.as_str()))))
-                .collect();
-            let (node, done) = b.region(params, |inner, values| {
-                for (id, v) in names.iter().zip(values) {
-                    frame.locals[id.0] = Some(Val::One(*v));
-                }
-                frame.bind_params(item, values[names.len()..].iter().copied(), node_reads);
-                let value = frame.expr(inner, value)?;
-                inner.loc = emitter.sources.loc(body.node.as_ref().map_or(expr.span, |(_, e)| e.span));
-                inner.op(ops::YIELD, &value.flatten(), Attrs::new())
-            });
-            done?;
-            regions.push(node);
+            regions.push(frame.node(b, item, &reads, names, value)?);
         }
+        let targets = frame.targets(&body.reducers, &body.edge.expr);
         let roles = reads.iter().map(|o| o.role).collect();
         let attrs = Attrs::new().with(Key::Roles, Attr::Roles(roles)).with(Key::Targets, Attr::Targets(targets));
         b.loc = emitter.sources.loc(expr.span);
         let inst = b.push(ops::APPLY, &operands, attrs, regions, Vec::new())?;
         let results = b.body.inst(inst).results.clone();
         Ok(shape(&expr.ty, &mut results.into_iter()))
+    }
+
+    /// The node region: the reduced values, then what it may read of the operands.
+    fn node(
+        &mut self,
+        b: &mut Builder<'_>,
+        item: &Callable<'_, ast::Message>,
+        reads: &[Operand],
+        names: &[LocalId],
+        value: &Expr,
+    ) -> Emit<Region> {
+        let body = self.body;
+        let reduced = names.iter().filter_map(|id| {
+            let local = &body.locals[id.0];
+            Some((Type::Tensor(self.tensor(&local.ty)?), Some(local.name.as_str())))
+        });
+        let kept = reads.iter().filter(|o| node_reads(o.role));
+        let params = reduced.chain(kept.map(|o| (o.ty.clone(), Some(o.name.as_str())))).collect();
+        let bind = |frame: &mut Self, _: &mut Builder<'_>, values: &[Value]| {
+            let (reduced, read) = values.split_at(names.len());
+            for (id, v) in names.iter().zip(reduced) {
+                frame.locals[id.0] = Some(Val::One(*v));
+            }
+            frame.bind_params(item, read.iter().copied(), node_reads);
+        };
+        self.region(b, params, bind, value)
     }
 
     /// The operands a message declares, fields of records one by one.

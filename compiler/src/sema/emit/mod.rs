@@ -1,18 +1,21 @@
 //! Writes checked programs as functions of the domain level.
 //!
 //! Functions are inlined, sets and dimensions of what is inlined are substituted, tuples and records are taken
-//! apart. Nothing here can fail on a checked program: an error is a bug of the checker.
+//! apart. On a checked program only [`Limits`] can be missed; whatever the IR refuses is a bug of the checker.
 
 mod control;
 mod expr;
+mod limits;
 mod message;
+
+pub(crate) use limits::{EmitError, Limits};
 
 use super::check::MessageBody;
 use super::hir::{Body, LocalId, Pattern};
 use super::items::Table;
 use super::ty::{Substitution, Ty};
 use tiga_abi::DType;
-use tiga_ir::{Attrs, Builder, Func, Level, Module, Type, TypeError, Value, ops};
+use tiga_ir::{Attrs, Builder, Func, Level, Module, Type, Value, ops};
 use tiga_source::Sources;
 
 /// The checked bodies of a file, by item number.
@@ -23,6 +26,8 @@ pub(crate) struct Bodies {
     pub(crate) messages: Vec<Option<MessageBody>>,
     pub(crate) programs: Vec<Option<Body>>,
 }
+
+type Emit<T> = Result<T, EmitError>;
 
 /// A value of any type, taken apart.
 #[derive(Clone, Debug)]
@@ -47,6 +52,7 @@ pub(crate) struct Emitter<'a> {
     pub(crate) table: &'a Table<'a>,
     pub(crate) bodies: &'a Bodies,
     pub(crate) sources: &'a Sources,
+    pub(crate) limits: &'a Limits,
 }
 
 /// One body being written: its names have values, its symbols mean something.
@@ -61,8 +67,8 @@ impl<'a> Emitter<'a> {
     /// A program as a function.
     ///
     /// # Errors
-    /// The checker let something pass that the IR refuses.
-    pub(crate) fn program(self, index: usize, module: &Module) -> Result<Func, TypeError> {
+    /// Inlining made too much of it; or the checker let something pass that the IR refuses.
+    pub(crate) fn program(self, index: usize, module: &Module) -> Emit<Func> {
         let item = &self.table.programs[index];
         let signature = &item.signature;
         let mut func = Func::new(signature.name.as_str(), Level::Domain);

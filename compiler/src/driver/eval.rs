@@ -1,0 +1,99 @@
+//! `tigac eval`: runs a program in the interpreter of the domain level, which defines what it means.
+
+use super::Outcome;
+use super::front::{Front, SemaArgs};
+use super::inputs::InputArgs;
+use crate::sema::ProgramInfo;
+use anyhow::{Context as _, Result, bail};
+use std::path::PathBuf;
+use tiga_formats::{Array, save_array};
+use tiga_ir::interp::{Options, Tensor, Value, run_domain_with};
+
+/// Elements of a result that are shown.
+const SHOWN: usize = 8;
+
+/// The arguments of `tigac eval`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The model.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The program; may be left out if the model has only one.
+    program: Option<String>,
+    #[command(flatten)]
+    inputs: InputArgs,
+    /// Writes a result to a file; the name may be left out if there is only one.
+    #[arg(long = "out", value_name = "[RESULT=]FILE.npy")]
+    outputs: Vec<String>,
+    #[command(flatten)]
+    sema: SemaArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let front = Front::read(&args.file, &args.sema.options())?;
+    if front.report() == Outcome::Errors {
+        return Ok(Outcome::Errors);
+    }
+    let program = program(&front.analysis.programs, args.program.as_deref())?;
+    let outputs: Vec<(usize, PathBuf)> = args.outputs.iter().map(|o| output(program, o)).collect::<Result<_>>()?;
+    let values = args.inputs.values(program)?;
+    let options = Options { sizes: args.inputs.dims()?, ..Options::default() };
+    let results = run_domain_with(&front.analysis.ir, &program.name, &values, &options)?;
+    let arrays: Vec<Array> = results.iter().map(array).collect::<Result<_>>()?;
+    for (index, path) in &outputs {
+        save_array(path, &arrays[*index])?;
+    }
+    if outputs.is_empty() {
+        for (info, array) in program.results.iter().zip(&arrays) {
+            println!("{}: {}", info.name, show(array));
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn program<'a>(programs: &'a [ProgramInfo], name: Option<&str>) -> Result<&'a ProgramInfo> {
+    let names = || programs.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ");
+    match (name, programs) {
+        (Some(name), _) => match programs.iter().find(|p| p.name == name) {
+            Some(program) => Ok(program),
+            None => bail!("the model has no program `{name}`; it has {}", names()),
+        },
+        (None, [only]) => Ok(only),
+        (None, []) => bail!("the model has no program"),
+        (None, _) => bail!("the model has several programs, name one: {}", names()),
+    }
+}
+
+/// `[RESULT=]FILE` with the number of the result it means.
+fn output(program: &ProgramInfo, text: &str) -> Result<(usize, PathBuf)> {
+    let names = || program.results.iter().map(|r| &*r.name).collect::<Vec<_>>().join(", ");
+    if let Some((name, file)) = text.split_once('=') {
+        return match program.results.iter().position(|r| &*r.name == name) {
+            Some(index) => Ok((index, file.into())),
+            None => bail!("`{}` has no result `{name}`; it has {}", program.name, names()),
+        };
+    }
+    match program.results.len() {
+        1 => Ok((0, text.into())),
+        _ => bail!("`{text}`: the program has several results, say which: {}", names()),
+    }
+}
+
+fn array(value: &Value) -> Result<Array> {
+    let tensor: &Tensor = value.as_tensor().context("a result is no tensor")?;
+    let array = Array::zeroed(tensor.dtype(), tensor.shape().to_vec());
+    let mut array = array.context("a result does not fit in memory")?;
+    array.as_bytes_mut().copy_from_slice(&tensor.to_bytes());
+    Ok(array)
+}
+
+/// `f64[4] = 0.3, 0.2, …`
+fn show(array: &Array) -> String {
+    let mut values: Vec<String> = (0..array.len().min(SHOWN)).map(|i| array.get(i).to_string()).collect();
+    if array.len() > SHOWN {
+        values.push("…".into());
+    }
+    let shape: Vec<String> = array.shape().iter().map(usize::to_string).collect();
+    let shape = if shape.is_empty() { String::new() } else { format!("[{}]", shape.join(", ")) };
+    format!("{}{shape} = {}", array.array_type(), values.join(", "))
+}

@@ -1,0 +1,157 @@
+//! What `--graph`, `--in` and `--dim` bind, read and converted to what a program takes.
+
+use crate::sema::{ParamInfo, ProgramInfo};
+use anyhow::{Context as _, Result, bail};
+use indexmap::IndexMap;
+use std::path::Path;
+use std::str::FromStr;
+use tiga_abi::Symbol;
+use tiga_formats::{Array, Conversion, GraphFile, Limits, open_array, open_graph};
+use tiga_ir::interp::{Relation, Tensor, Value};
+use tiga_ir::{RelType, Scalar, TensorType, Type};
+
+/// `NAME=VALUE`.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) value: String,
+}
+
+/// The argument has no `=`, or no name before it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected NAME=VALUE")]
+pub(super) struct NotNamed;
+
+impl FromStr for Named {
+    type Err = NotNamed;
+
+    fn from_str(text: &str) -> Result<Self, NotNamed> {
+        match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() => Ok(Named { name: name.into(), value: value.into() }),
+            _ => Err(NotNamed),
+        }
+    }
+}
+
+/// The options that bind a program's inputs.
+#[derive(Debug, clap::Args)]
+pub(super) struct InputArgs {
+    /// Binds a graph: .mtx, .npz, or an edge list (.txt .tsv .csv .edges .el).
+    #[arg(long = "graph", value_name = "G=FILE")]
+    graphs: Vec<Named>,
+    /// Binds an array or number: FILE.npy, FILE.npz:NAME, a number, or G.values for a graph's edge values. With
+    /// `:input-order` behind it, an array has a row for each line of its graph's file.
+    #[arg(long = "in", value_name = "X=FILE|NUMBER|G.values")]
+    arrays: Vec<Named>,
+    /// Gives a dimension that no input fixes.
+    #[arg(long = "dim", value_name = "F=N")]
+    dims: Vec<Named>,
+}
+
+/// One value for each name, or the name that has two.
+fn unique<'a>(option: &str, all: &'a [Named]) -> Result<IndexMap<&'a str, &'a str>> {
+    let mut out = IndexMap::new();
+    for one in all {
+        if out.insert(one.name.as_str(), one.value.as_str()).is_some() {
+            bail!("`{}` is bound twice by {option}", one.name);
+        }
+    }
+    Ok(out)
+}
+
+impl InputArgs {
+    /// The arguments of a program, in its order.
+    pub(super) fn values(&self, program: &ProgramInfo) -> Result<Vec<Value>> {
+        let limits = Limits::of_this_machine();
+        let mut graphs = unique("--graph", &self.graphs)?;
+        let mut arrays = unique("--in", &self.arrays)?;
+        let mut files: IndexMap<&str, GraphFile> = IndexMap::new();
+        for param in program.params.iter().filter(|p| p.ty.as_rel().is_some()) {
+            let Some(path) = graphs.shift_remove(&*param.name) else {
+                bail!("`{}` needs the graph `{1}`: bind it with --graph {1}=FILE", program.name, param.name);
+            };
+            let file = open_graph(Path::new(path), &limits).with_context(|| format!("--graph {}", param.name))?;
+            files.insert(&param.name, file);
+        }
+        let reader = Reader { program, files: &files, limits };
+        let mut out = Vec::new();
+        for param in &program.params {
+            out.push(match &param.ty {
+                Type::Tensor(ty) => {
+                    let Some(text) = arrays.shift_remove(&*param.name) else {
+                        bail!("`{}` needs the input `{1}`: bind it with --in {1}=…", program.name, param.name);
+                    };
+                    let array = reader.array(ty, text);
+                    array.with_context(|| format!("--in {}={text}", param.name))?.into()
+                }
+                _ => relation(&files[&*param.name])?.into(),
+            });
+        }
+        let extra = graphs.keys().map(|n| ("graph", n)).chain(arrays.keys().map(|n| ("input", n))).next();
+        match extra {
+            Some((what, name)) => bail!("`{}` has no {what} `{name}`; it has {}", program.name, list(&program.params)),
+            None => Ok(out),
+        }
+    }
+
+    /// The values of `--dim`.
+    pub(super) fn dims(&self) -> Result<IndexMap<Symbol, i64>> {
+        let one = |d: &Named| match d.value.parse::<i64>() {
+            Ok(n) if n >= 0 => Ok((d.name.as_str().into(), n)),
+            _ => bail!("--dim {}: `{}` is not a number from 0 on", d.name, d.value),
+        };
+        unique("--dim", &self.dims)?;
+        self.dims.iter().map(one).collect()
+    }
+}
+
+fn list(params: &[ParamInfo]) -> String {
+    params.iter().map(|p| format!("`{}`", p.name)).collect::<Vec<_>>().join(", ")
+}
+
+fn relation(file: &GraphFile) -> Result<Relation> {
+    let csr = &file.csr;
+    Ok(Relation::csr(csr.num_src(), csr.row_ptr().to_vec(), csr.col().iter().collect())?)
+}
+
+struct Reader<'a> {
+    program: &'a ProgramInfo,
+    files: &'a IndexMap<&'a str, GraphFile>,
+    limits: Limits,
+}
+
+impl Reader<'_> {
+    /// A number, a graph's values, or a file.
+    fn array(&self, ty: &TensorType, text: &str) -> Result<Tensor> {
+        if ty.is_scalar() {
+            return Ok(Tensor::scalar(Scalar::parse(ty.dtype, text)?));
+        }
+        if let Some(graph) = text.strip_suffix(".values").and_then(|name| self.files.get(name)) {
+            return tensor(ty, &graph.values(ty.dtype)?);
+        }
+        if text.parse::<f64>().is_ok() {
+            bail!("a number, but the parameter has {} axes: give a file", ty.rank());
+        }
+        let (text, file) = match text.strip_suffix(":input-order") {
+            Some(text) => (text, Some(self.file_of(ty)?)),
+            None => (text, None),
+        };
+        let array = open_array(text, &self.limits)?.convert(ty.dtype, Conversion::Widening)?;
+        match file {
+            Some(file) => tensor(ty, &file.from_input_order(&array)?),
+            None => tensor(ty, &array),
+        }
+    }
+
+    /// The graph whose edges a field is over.
+    fn file_of(&self, ty: &TensorType) -> Result<&GraphFile> {
+        let edges_of = |rel: &RelType| Some(&rel.edges) == ty.set.as_ref();
+        let param = self.program.params.iter().find(|p| p.ty.as_rel().is_some_and(edges_of));
+        let file = param.and_then(|p| self.files.get(&*p.name));
+        file.context("`:input-order` is for edge fields, and the parameter is none")
+    }
+}
+
+fn tensor(ty: &TensorType, array: &Array) -> Result<Tensor> {
+    Ok(Tensor::from_bytes(ty.dtype, array.shape(), array.as_bytes())?)
+}
