@@ -210,7 +210,7 @@ fn kernels_stay_inside_their_arrays() {
 fn trespass() {
     let Ok(side) = std::env::var("TIGA_TRESPASS") else { return };
     let on = FENCE.on(if side == "end" { Side::End } else { Side::Begin });
-    let array = vec![1u32; 5];
+    let array = [1u32; 5];
     drop(on);
     let begin = array.as_ptr();
     let outside = if side == "end" { begin.wrapping_add(5) } else { begin.wrapping_sub(1) };
