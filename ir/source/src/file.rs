@@ -90,11 +90,13 @@ impl Sources {
         &self.file(span.file).text[span.start as usize..span.end as usize]
     }
 
-    /// Where a range begins, as file, line and column.
+    /// Where a range begins, as file, line and column. The file's folder is left out: what the compiler writes names
+    /// no place of the machine that it ran on.
     pub fn loc(&self, span: Span) -> Loc {
         let file = self.file(span.file);
         let (line, column) = file.line_col(span.start);
-        Loc::new(file.name.clone(), line, column)
+        let name = file.name.rsplit('/').next().unwrap_or_default();
+        Loc::new(name.into(), line, column)
     }
 }
 
@@ -105,7 +107,7 @@ mod tests {
     #[test]
     fn lines_and_columns_count_characters_from_one() {
         let mut sources = Sources::new();
-        let id = sources.add("a.tg", "ab\nµc\n".into()).unwrap();
+        let id = sources.add("models/a.tg", "ab\nµc\n".into()).unwrap();
         let at = |offset| sources.file(id).line_col(offset);
         assert_eq!([at(0), at(2), at(3), at(5), at(7)], [(1, 1), (1, 3), (2, 1), (2, 2), (3, 1)]);
         assert_eq!(sources.loc(Span::new(id, 5, 6)).to_string(), "a.tg:2:2");
