@@ -20,6 +20,8 @@ pub struct Case {
     pub(super) diagnostics: Vec<Expected>,
     /// Laws that the verifier must find broken.
     pub rules: Vec<String>,
+    /// Tests elsewhere in the repository that read the file, as paths from its root.
+    pub readers: Vec<String>,
     /// Some line reads the shared data.
     pub needs_data: bool,
     /// Why the file is no test.
@@ -46,6 +48,9 @@ impl Case {
             if let Some(rule) = mark(line, "expected-rule:") {
                 case.rules.push(rule.to_owned());
             }
+            if let Some(reader) = mark(line, "Read-by:") {
+                case.readers.push(reader.to_owned());
+            }
             match Expected::parse(line, number + 1) {
                 Ok(expected) => case.diagnostics.extend(expected),
                 Err(problem) => case.problem = Some(format!("line {}: {problem}", number + 1)),
@@ -57,9 +62,12 @@ impl Case {
         }
         if open {
             case.problem = Some("the last RUN line ends in `\\`".to_owned());
-        } else if case.runs.is_empty() && case.rules.is_empty() && case.diagnostics.is_empty() {
-            let help = "a file that other tests read belongs in a folder `inputs`";
-            case.problem = Some(format!("no RUN line, no `//~` mark, no expected-rule: {help}"));
+        } else if case.runs.is_empty()
+            && case.rules.is_empty()
+            && case.readers.is_empty()
+            && case.diagnostics.is_empty()
+        {
+            case.problem = Some("no RUN line, no `//~` mark, no expected-rule, no Read-by".to_owned());
         }
         case
     }

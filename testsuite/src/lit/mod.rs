@@ -18,6 +18,7 @@ pub fn run(case: &Case, tools: &Tools) -> Result<(), String> {
         return Err(problem.clone());
     }
     let scratch = tools.scratch(&case.name).map_err(|error| format!("cannot make the scratch folder: {error}"))?;
+    case.readers.iter().try_for_each(|reader| is_read(case, reader, tools))?;
     for run in &case.runs {
         shell::run(run, case, tools, &scratch)?;
     }
@@ -30,6 +31,13 @@ pub fn run(case: &Case, tools: &Tools) -> Result<(), String> {
         broken_law(rule, &output)?;
     }
     Ok(())
+}
+
+/// The test named by `Read-by:` must exist and name the file.
+fn is_read(case: &Case, reader: &str, tools: &Tools) -> Result<(), String> {
+    let text = std::fs::read_to_string(tools.root.join("..").join(reader));
+    let text = text.map_err(|error| format!("cannot read {reader}: {error}"))?;
+    if text.contains(&case.name) { Ok(()) } else { Err(format!("{reader} does not name {}", case.name)) }
 }
 
 /// A verifier must refuse the file and name the law.
