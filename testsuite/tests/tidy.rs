@@ -117,6 +117,8 @@ fn a_match_of_short_arms_may_be_long() {
         "//! A table, not a function.\n\nfn f(x: u32) -> u32 {{\n    match x {{\n{arms}    _ => 0,\n    }}\n}}\n"
     );
     assert_eq!(check(&house().with("abi/src/table.rs", &table)), []);
+    let with_use = table.replace("    match", "    use X::*;\n    match");
+    assert_eq!(check(&house().with("abi/src/table.rs", &with_use)), []);
     let block = table.replace("_ => 0,", "_ => {\n 0\n }");
     says(&planted("abi/src/table.rs", &block), "are allowed");
 }

@@ -18,6 +18,9 @@ pub struct Options {
     /// An environment variable of this machine that the chroot sees too
     #[arg(long = "env", value_name = "NAME")]
     variables: Vec<String>,
+    /// Only the steps whose command contains this: demo, test, build
+    #[arg(long, default_value = "")]
+    only: String,
     /// Leave the chroot for a look afterwards
     #[arg(long)]
     keep: bool,
@@ -43,7 +46,7 @@ pub fn run(options: &Options) -> Result<()> {
     let bare = chroot.megabytes()?;
     println!("a bare Debian 12 with Rust: {bare} MB");
     let mut failed = Vec::new();
-    for step in STEPS {
+    for step in STEPS.iter().filter(|step| step.contains(&options.only)) {
         let (before, start) = (chroot.megabytes()?, Instant::now());
         let ok = shell::run(&mut chroot.step(step, &options.variables)).is_ok();
         let (seconds, grown) = (start.elapsed().as_secs(), chroot.megabytes()? - before);

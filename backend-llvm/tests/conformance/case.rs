@@ -85,6 +85,7 @@ pub fn elements(dtype: DType, bytes: &[u8]) -> Vec<Scalar> {
     let element = |chunk: &[u8]| {
         let mut word = [0; 8];
         word[..chunk.len()].copy_from_slice(chunk);
+        assert!(dtype != DType::Bool || word[0] <= 1, "a bool in memory is 0 or 1, not {}", word[0]);
         Scalar::from_bits(dtype, u64::from_le_bytes(word))
     };
     bytes.chunks_exact(dtype.bytes()).map(element).collect()

@@ -6,8 +6,8 @@ use std::path::Path;
 /// Kinds of files that are tests.
 const KINDS: &[&str] = &["tg", "tir", "test"];
 
-/// Folders of the testsuite without tests: `inputs` holds what other tests read.
-const SKIPPED: &[&str] = &["src", "tests", "bin", "plants", "target", "inputs"];
+/// Folders of the testsuite without tests: `inputs` holds what other tests read, `verify` is run by a test of `ir`.
+const SKIPPED: &[&str] = &["src", "tests", "bin", "plants", "target", "inputs", "verify"];
 
 /// A test file.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +18,8 @@ pub struct Case {
     pub runs: Vec<String>,
     /// What `tigac check` must say, if any of it is marked.
     pub(super) diagnostics: Vec<Expected>,
-    /// Laws that the verifier must find broken.
-    pub rules: Vec<String>,
+    /// Tests elsewhere in the repository that read the file, as paths from its root.
+    pub readers: Vec<String>,
     /// Some line reads the shared data.
     pub needs_data: bool,
     /// Why the file is no test.
@@ -43,8 +43,8 @@ impl Case {
                 }
                 open = continues;
             }
-            if let Some(rule) = mark(line, "expected-rule:") {
-                case.rules.push(rule.to_owned());
+            if let Some(reader) = mark(line, "Read-by:") {
+                case.readers.push(reader.to_owned());
             }
             match Expected::parse(line, number + 1) {
                 Ok(expected) => case.diagnostics.extend(expected),
@@ -57,9 +57,8 @@ impl Case {
         }
         if open {
             case.problem = Some("the last RUN line ends in `\\`".to_owned());
-        } else if case.runs.is_empty() && case.rules.is_empty() && case.diagnostics.is_empty() {
-            let help = "a file that other tests read belongs in a folder `inputs`";
-            case.problem = Some(format!("no RUN line, no `//~` mark, no expected-rule: {help}"));
+        } else if case.runs.is_empty() && case.readers.is_empty() && case.diagnostics.is_empty() {
+            case.problem = Some("no RUN line, no `//~` mark, no Read-by".to_owned());
         }
         case
     }
@@ -94,10 +93,10 @@ mod tests {
 
     #[test]
     fn marks_are_read() {
-        let text = "// RUN: a %s \\\n// RUN:   b\n# RUN: c %data/x\nlet x = RUN: no\n// expected-rule: Acyclic\n";
+        let text = "// RUN: a %s \\\n// RUN:   b\n# RUN: c %data/x\nlet x = RUN: no\n// Read-by: ir/tests/x.rs\n";
         let case = Case::parse("x.tir", text);
         assert_eq!(case.runs, ["a %s b", "c %data/x"]);
-        assert_eq!(case.rules, ["Acyclic"]);
+        assert_eq!(case.readers, ["ir/tests/x.rs"]);
         assert!(case.needs_data && case.problem.is_none());
     }
 

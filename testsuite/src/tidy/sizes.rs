@@ -137,9 +137,11 @@ impl<'ast> Visit<'ast> for Functions {
     }
 }
 
-/// Whether the body is one `match` of one-line arms: a table, however long.
+/// Whether the body is one `match` of one-line arms, perhaps after a `use`: a table, however long.
 fn is_table(block: &syn::Block) -> bool {
-    let [syn::Stmt::Expr(syn::Expr::Match(table), _)] = &block.stmts[..] else { return false };
+    let is_use = |statement: &&syn::Stmt| matches!(statement, syn::Stmt::Item(syn::Item::Use(_)));
+    let mut rest = block.stmts.iter().skip_while(is_use);
+    let (Some(syn::Stmt::Expr(syn::Expr::Match(table), _)), None) = (rest.next(), rest.next()) else { return false };
     table.arms.iter().all(|arm| {
         let (start, end) = rust::lines(arm);
         start == end
