@@ -29,6 +29,8 @@ struct Ended {
 fn run(folder: &Path, name: &str, arguments: &[&str]) -> Ended {
     let mut command: Command = TOOLS.command(name);
     command.args(arguments).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
+    // Waited for below, with what it used.
+    #[allow(clippy::zombie_processes)]
     let mut child = command.spawn().unwrap();
     let mut text = String::new();
     child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
@@ -115,7 +117,7 @@ fn damaged_bundles() {
     let at = whole.windows(comment.len()).position(|w| w == comment).unwrap();
     let mut future = whole.clone();
     future[at + comment.len() - 2] = b'9';
-    refused(&future, &["version"]);
+    refused(&future, &["format 9"]);
     refused(b"PK\x05\x06", &[]);
     fs::remove_file(folder.join("x.tgb")).unwrap();
     refuses(&folder, &arguments, &["x.tgb"]);

@@ -106,8 +106,15 @@ fn agrees(text: &str, program: &str, values: &[Value], dims: &[(&str, i64)]) {
     }
 }
 
+/// The fence is the whole process's: tests take turns.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 #[test]
 fn no_nodes_no_edges_no_features() {
+    let _alone = alone();
     let mut rng = Rng::with_seed(1);
     for (num_src, num_dst, features) in [(0, 0, 0), (0, 0, 3), (0, 4, 3), (4, 0, 3), (4, 4, 0), (3, 5, 1)] {
         let values = wide_values(&mut rng, num_src, num_dst, features);
@@ -122,6 +129,7 @@ fn no_nodes_no_edges_no_features() {
 
 #[test]
 fn integers_that_do_not_divide() {
+    let _alone = alone();
     let text = "
 program divide<set P>(x: i32[P], y: i32[P], u: i64[P], v: i64[P])
     -> (q: i32[P], r: i32[P], wide_q: i64[P], wide_r: i64[P], negated: i32[P], size: i32[P]) {
@@ -152,6 +160,7 @@ fn set_status(value: u32) {
 
 #[test]
 fn a_host_that_flushes_denormals_gets_them_and_keeps_its_flags() {
+    let _alone = alone();
     let text = "program halve<set P>(x: f32[P], y: f64[P]) -> (a: f32[P], b: f64[P]) { (x / 2, y / 2) }\n";
     let x: Vec<f32> = (0..3000).map(|i| f32::from_bits(1 + 4000 * i)).collect();
     let y: Vec<f64> = (0..3000).map(|i| f64::from_bits(2 + 1_000_000_000_000 * i)).collect();
@@ -176,6 +185,7 @@ fn a_host_that_flushes_denormals_gets_them_and_keeps_its_flags() {
 
 #[test]
 fn kernels_stay_inside_their_arrays() {
+    let _alone = alone();
     let context = Context::new(2).unwrap().with_order(UnitOrder::Shuffled(9));
     let roads =
         [false, true].map(|tiny| (compiled(WIDE, FpMode::Default, tiny), compiled(WALK, FpMode::Default, tiny)));
@@ -210,7 +220,7 @@ fn kernels_stay_inside_their_arrays() {
 fn trespass() {
     let Ok(side) = std::env::var("TIGA_TRESPASS") else { return };
     let on = FENCE.on(if side == "end" { Side::End } else { Side::Begin });
-    let array = [1u32; 5];
+    let array = Vec::from([1u32; 5]);
     drop(on);
     let begin = array.as_ptr();
     let outside = if side == "end" { begin.wrapping_add(5) } else { begin.wrapping_sub(1) };
@@ -220,6 +230,7 @@ fn trespass() {
 
 #[test]
 fn the_fence_holds() {
+    let _alone = alone();
     for side in ["end", "begin"] {
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
         let status = command.args(["--exact", "trespass"]).env("TIGA_TRESPASS", side).output().unwrap().status;

@@ -8,6 +8,7 @@ mod control;
 mod rows;
 
 use super::{LowerError, ReductionLaw};
+use crate::builtin::BuiltinReducer;
 use indexmap::{IndexMap, IndexSet};
 use tiga_abi::Symbol;
 use tiga_ir::{
@@ -22,9 +23,22 @@ use tiga_source::Loc;
 pub fn lower(module: &Module, law: &ReductionLaw) -> Result<Module, LowerError> {
     let mut out = Module { reducers: module.reducers.clone(), ..Module::new() };
     for func in module.funcs.values().filter(|f| f.level == Level::Domain) {
+        add_sums(func, &mut out);
         out = Lowering::new(module, func, law, out).run()?;
     }
     Ok(out)
+}
+
+/// A product becomes a sum of products: the reducer of its type must be there.
+fn add_sums(func: &Func, out: &mut Module) {
+    for inst in func.body.walk(func.region) {
+        let data = func.body.inst(inst);
+        if data.op == ops::MATMUL
+            && let Some(dtype) = func.body.ty(data.results[0]).dtype()
+        {
+            BuiltinReducer::Sum.add_to(out, dtype);
+        }
+    }
 }
 
 /// The lowering of one function.
