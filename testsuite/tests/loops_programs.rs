@@ -6,7 +6,7 @@
 use fastrand::Rng;
 use testsuite::road::{Road, difference, result};
 use tiga_abi::{CpuTarget, FpMode};
-use tiga_ir::interp::{Options, Relation, Tensor, Value, run_host};
+use tiga_ir::interp::{Options, Relation, Tensor, Value, run_domain, run_host};
 use tiga_ir::{Level, Module, ops, parse_module};
 use tiga_runtime::{Context, UnitOrder};
 use tigac::pack::CompileOptions;
