@@ -2,7 +2,7 @@
 
 use super::error::{ErrorKind, Run, malformed};
 use super::machine::operand;
-use super::value::{Tensor, TensorError, scalar_from_bytes};
+use super::value::{Buffer, Tensor, TensorError, count, scalar_from_bytes};
 use super::{InterpError, Options};
 use crate::{Body, Func, InstData, KernelOp, Level, Scalar, Type, Value as Handle};
 use tiga_abi::DType;
@@ -27,22 +27,17 @@ impl KernelMemory {
         KernelMemory { written: vec![true; bytes.len()], bytes, lent: true }
     }
 
-    /// A tensor's elements, to be read and written.
-    pub fn of(tensor: &Tensor) -> Self {
-        KernelMemory { lent: false, ..Self::lent(tensor) }
-    }
-
-    /// The elements; bytes that nothing has written are 0.
+    /// The elements; one of which a byte is not written is not written.
     ///
     /// # Errors
     /// Another number of bytes.
-    pub fn tensor(&self, dtype: DType, shape: &[usize]) -> Result<Tensor, TensorError> {
-        Tensor::from_bytes(dtype, shape, &self.bytes)
-    }
-
-    /// The first byte that nothing has written.
-    pub fn first_unwritten(&self) -> Option<usize> {
-        self.written.iter().position(|w| !w)
+    pub fn buffer(&self, dtype: DType, shape: &[usize]) -> Result<Buffer, TensorError> {
+        if count(shape).and_then(|n| n.checked_mul(dtype.bytes())) != Some(self.bytes.len()) {
+            return Err(TensorError::Count { shape: shape.to_vec(), found: self.bytes.len() });
+        }
+        let one = |at: usize| self.load(at, dtype).ok();
+        let elems = (0..self.bytes.len()).step_by(dtype.bytes()).map(one).collect();
+        Ok(Buffer::of_elems(dtype, shape.to_vec(), elems))
     }
 
     fn load(&self, at: usize, dtype: DType) -> Run<Scalar> {
@@ -57,10 +52,27 @@ impl KernelMemory {
         if self.lent {
             return Err(ErrorKind::ReadOnly { index: at }.into());
         }
+        self.put(at, value);
+        Ok(())
+    }
+
+    fn put(&mut self, at: usize, value: Scalar) {
         let size = value.dtype().bytes();
         self.bytes[at..at + size].copy_from_slice(&value.bits().to_le_bytes()[..size]);
         self.written[at..at + size].fill(true);
-        Ok(())
+    }
+}
+
+impl From<&Buffer> for KernelMemory {
+    fn from(buffer: &Buffer) -> Self {
+        let size = buffer.dtype().bytes();
+        let mut memory = KernelMemory::unwritten(buffer.elems().len() * size);
+        for (i, elem) in buffer.elems().iter().enumerate() {
+            if let Some(elem) = elem {
+                memory.put(i * size, *elem);
+            }
+        }
+        memory
     }
 }
 
@@ -229,8 +241,8 @@ impl Kernel<'_> {
                 self.elementwise(data)?
             }
             K::Shl | K::Shr | K::Sar | K::Select | K::Cast | K::Bitcast => self.elementwise(data)?,
-            K::Splat => Lanes::Many(vec![self.scalar(data, 0)?; count(data)?]),
-            K::Lanes => Lanes::Many((0..count(data)?).map(|i| Scalar::I64(i as i64)).collect()),
+            K::Splat => Lanes::Many(vec![self.scalar(data, 0)?; lanes_of(data)?]),
+            K::Lanes => Lanes::Many((0..lanes_of(data)?).map(|i| Scalar::I64(i as i64)).collect()),
             K::Shuffle => self.shuffle(data)?,
             K::Extract => Lanes::One(self.lane(data, *data.attrs.axis().unwrap_or(&-1))?),
             K::Load => self.load(data)?,
@@ -318,7 +330,7 @@ impl Kernel<'_> {
         if data.attrs.lanes().is_none() {
             return Ok(Lanes::One(self.read(pointer, index)?));
         }
-        let n = count(data)?;
+        let n = lanes_of(data)?;
         self.masked(pointer, (0..n as i64).map(|i| index.wrapping_add(i)), &self.mask(data, 2, n)?)
     }
 
@@ -362,7 +374,7 @@ impl Kernel<'_> {
 }
 
 /// The number of lanes, at most 64.
-fn count(data: &InstData) -> Run<usize> {
+fn lanes_of(data: &InstData) -> Run<usize> {
     let lanes = data.attrs.lanes().and_then(|n| usize::try_from(*n).ok()).filter(|n| *n <= 64);
     lanes.ok_or_else(|| malformed("a number of lanes is missing"))
 }

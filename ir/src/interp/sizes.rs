@@ -20,12 +20,19 @@ impl Sizes {
 
     /// The value of an extent.
     pub fn eval(&self, extent: &Poly) -> Run<usize> {
-        let value = match extent.as_symbol() {
+        match extent.as_symbol() {
             // The common case, without building a sum.
-            Some(symbol) => self.get(symbol).ok_or_else(|| SizeError::Unbound(symbol.to_string())),
-            None => extent.eval(&|s| self.get(s)),
-        };
-        value.map(|v| v as usize).map_err(|e| ErrorKind::Size(e).into())
+            Some(symbol) => self.symbol(symbol),
+            None => {
+                let value = extent.eval(&|s| self.get(s)).map_err(ErrorKind::Size)?;
+                usize::try_from(value).map_err(|_| ErrorKind::Size(SizeError::Overflow(extent.to_string())).into())
+            }
+        }
+    }
+
+    fn symbol(&self, symbol: &Symbol) -> Run<usize> {
+        let value = self.get(symbol).ok_or_else(|| ErrorKind::Size(SizeError::Unbound(symbol.to_string())))?;
+        usize::try_from(value).map_err(|_| ErrorKind::Size(SizeError::Overflow(symbol.to_string())).into())
     }
 
     /// The values of several extents.
@@ -35,8 +42,7 @@ impl Sizes {
 
     /// The shape of a type, its set axis first.
     pub fn shape_of(&self, ty: &TensorType) -> Run<Vec<usize>> {
-        let set = ty.set.iter().map(|s| self.get(s).ok_or_else(|| SizeError::Unbound(s.to_string())));
-        let mut shape = set.map(|v| v.map(|v| v as usize)).collect::<Result<Vec<_>, _>>().map_err(ErrorKind::Size)?;
+        let mut shape = ty.set.iter().map(|s| self.symbol(s)).collect::<Run<Vec<_>>>()?;
         shape.extend(self.shape(&ty.dims)?);
         Ok(shape)
     }

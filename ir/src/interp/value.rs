@@ -243,6 +243,26 @@ impl Buffer {
         &self.shape
     }
 
+    /// Elements in row-major order; `None` is not written.
+    pub fn elems(&self) -> &[Option<Scalar>] {
+        &self.elems
+    }
+
+    /// Equal shapes, the same elements written, with the same bits, where any NaN equals any NaN.
+    pub fn same(&self, other: &Buffer) -> bool {
+        let equal = |(a, b): (&Option<Scalar>, &Option<Scalar>)| match (a, b) {
+            (Some(a), Some(b)) => a.same(*b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        (self.dtype, &self.shape) == (other.dtype, &other.shape) && self.elems.iter().zip(&other.elems).all(equal)
+    }
+
+    /// Elements whose number and types are known to fit.
+    pub(super) fn of_elems(dtype: DType, shape: Vec<usize>, elems: Vec<Option<Scalar>>) -> Buffer {
+        debug_assert_eq!(count(&shape), Some(elems.len()));
+        Buffer { dtype, shape, elems }
+    }
+
     /// Its contents; the index of the first unwritten element otherwise.
     ///
     /// # Errors

@@ -48,6 +48,9 @@ fn heat_has_the_values_of_the_language_page() {
     let args = [g.into(), field(&[1.0f32, 2.0, 3.0]), field(&[0.1f32, 0.2, 0.3]), field(&[2.0f32, 3.0, 4.0, 5.0, 6.0])];
     let out = run_domain(&module(HEAT), "heat", &args).unwrap();
     assert_close(&numbers(&out[0]), &[11.1, 8.2, 17.3], 1e-6);
+    let args = [args[0].clone(), args[1].clone(), args[2].clone(), field(&[0.5f32; 5])];
+    let out = run_domain(&module(HEAT), "heat", &args).unwrap();
+    assert_close(&numbers(&out[0]), &[2.1, 1.2, 1.8], 1e-6);
 }
 
 #[test]
@@ -85,6 +88,23 @@ fn means_and_products_of_rows() {
     let args = [csr(3, &[0, 2, 2, 4], &[0, 2, 0, 1]).into(), tensor(&[3, 1], &[2.0f32, 4.0, 8.0])];
     assert_eq!(numbers::<f32>(&run_domain(&mean, "f", &args).unwrap()[0]), [5.0, 0.0, 3.0]);
     assert_eq!(numbers::<f32>(&run_domain(&prod, "f", &args).unwrap()[0]), [16.0, 1.0, 8.0]);
+}
+
+#[test]
+fn blocks_and_a_periodic_grid() {
+    // Two dense blocks of two nodes.
+    let g = csr(4, &[0, 2, 4, 6, 8], &[0, 1, 0, 1, 2, 3, 2, 3]);
+    let args = [g.into(), tensor(&[4, 1], &[1.0f32, 2.0, 3.0, 4.0])];
+    assert_eq!(numbers::<f32>(&run_domain(&reduce_sources("sum"), "f", &args).unwrap()[0]), [3.0, 3.0, 7.0, 7.0]);
+    // The five-point mean of x[n] = n on a periodic 5 by 5 grid.
+    let at = |row: i64, column: i64| row.rem_euclid(5) * 5 + column.rem_euclid(5);
+    let around = |n: i64| [(0, 0), (-1, 0), (0, -1), (0, 1), (1, 0)].map(|(r, c)| at(n / 5 + r, n % 5 + c));
+    let col: Vec<i64> = (0..25).flat_map(around).collect();
+    let row_ptr: Vec<i64> = (0..=25).map(|n| 5 * n).collect();
+    let x: Vec<f32> = (0..25u8).map(f32::from).collect();
+    let args = [csr(25, &row_ptr, &col).into(), tensor(&[25, 1], &x)];
+    let out = numbers::<f32>(&run_domain(&reduce_sources("mean"), "f", &args).unwrap()[0]);
+    assert_eq!((out[12], out[0]), (12.0, 6.0));
 }
 
 #[test]
@@ -405,6 +425,8 @@ fn extents_that_no_argument_fixes_come_from_the_options() {
     assert_eq!(run(7, &options).unwrap()[0].as_tensor().unwrap().shape(), [2, 3]);
     let error = run(8, &options).unwrap_err();
     assert_eq!(error.to_string(), "axis 0 of `x` is 8, expected 2*F+1 = 7");
+    options.sizes.insert("K".into(), -1);
+    assert!(matches!(*run(7, &options).unwrap_err().kind, ErrorKind::Size(_)));
     options.sizes.insert("K".into(), 1 << 40);
     assert!(matches!(*run(7, &options).unwrap_err().kind, ErrorKind::Elements { .. }));
 }

@@ -114,7 +114,7 @@ fn trees(n: usize, shape: &str, leaf: &str, laws: &str) -> Vec<i64> {
     let numbers_of = |args: &[Value]| numbers::<i64>(&args[1])[0];
     let x = field(&(0..n as i64).collect::<Vec<_>>());
     if leaf != "inf" {
-        text += &units(shape, leaf);
+        text += &(row_units(shape, leaf) + &range_units(shape, leaf));
     }
     let parsed = parse_module("trees.tir", &text).unwrap_or_else(|e| panic!("{e}"));
     let options = Options { shuffle: Some(n as u64), ..Options::default() };
@@ -132,8 +132,8 @@ fn trees(n: usize, shape: &str, leaf: &str, laws: &str) -> Vec<i64> {
     found
 }
 
-/// Short rows, leaves and trees; blocks and their join.
-fn units(shape: &str, leaf: &str) -> String {
+/// Short rows, leaves of long rows, and the trees of these.
+fn row_units(shape: &str, leaf: &str) -> String {
     format!(
         "loops @short<set S, set D, edges E>(%g: graph<csr, S -> D, E>, %out: buf<i64[D]>) {{
            for %g space(short({leaf})) (%d: i64) {{
@@ -166,8 +166,14 @@ fn units(shape: &str, leaf: &str) -> String {
            launch %g, %part callee(@leaves)
            launch %g, %part, %out callee(@long)
            return %out
-         }}
-         loops @blocks<set E, bound P = \"ceildiv(E,{leaf})\">(%x: buf<i64[E]>, %part: buf<i64[P]>) {{
+         }}"
+    )
+}
+
+/// Blocks of a range, and their join.
+fn range_units(shape: &str, leaf: &str) -> String {
+    format!(
+        "loops @blocks<set E, bound P = \"ceildiv(E,{leaf})\">(%x: buf<i64[E]>, %part: buf<i64[P]>) {{
            for space(blocks(E, {leaf})) (%b: i64) {{
              %r = reduce %b with(@tree) shape({shape}) over(block) dims(i64[E]) raw (%i: i64) {{
                %v = load %x, %i : i64
@@ -450,7 +456,7 @@ fn accesses_that_are_wrong_are_refused() {
 
 #[test]
 fn partial_states_that_are_not_stored_are_refused() {
-    let text = format!("{}{}", tree_reducer("associative"), units("leaf 2, acc 1", "2"));
+    let text = format!("{}{}", tree_reducer("associative"), row_units("leaf 2, acc 1", "2"));
     let text = text.replace("launch %g, %part callee(@leaves)", "");
     let module = parse_module("t.tir", &text).unwrap();
     let run = |n: i64| {

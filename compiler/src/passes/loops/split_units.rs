@@ -135,10 +135,8 @@ impl<'a> Splitter<'a> {
         let mut out = Vec::new();
         for inst in &self.reduces {
             let reducer = self.reducer(*inst);
-            let result = self.func.body.inst(*inst).results[0];
-            let result = self.func.body.ty(result).as_tensor().expect("verified: reductions yield tensors");
-            let map = &result.dims[..result.dims.len() - reducer.outs[0].dims.len()];
-            let of = |t: &TensorType| TensorType::field(t.dtype, set.clone(), [map, t.dims.as_slice()].concat());
+            let map = map_of(&self.func.body, *inst, reducer);
+            let of = |t: &TensorType| TensorType::field(t.dtype, set.clone(), [map.as_slice(), &t.dims].concat());
             out.extend(reducer.state.iter().map(|c| of(&c.ty)));
         }
         out
@@ -282,6 +280,14 @@ impl<'a> Splitter<'a> {
     }
 }
 
+/// The axes along which a reduction is mapped: all of a result's but the reducer's own.
+fn map_of(body: &Body, inst: Inst, reducer: &Reducer) -> Vec<Poly> {
+    let data = body.inst(inst);
+    let own = if data.attrs.has(Key::Raw) { &reducer.state[0].ty } else { &reducer.outs[0] };
+    let first = data.results.first().and_then(|v| body.ty(*v).as_tensor());
+    first.map_or(Vec::new(), |t| t.dims[..t.dims.len() - own.dims.len()].to_vec())
+}
+
 /// A join is told the reducer and the shape; how its leaves were folded is no longer its concern.
 fn without_step(attrs: &Attrs) -> Attrs {
     attrs.iter().filter(|(k, _)| *k != Key::Step).fold(Attrs::new(), |out, (k, a)| out.with(k, a.clone()))
@@ -309,14 +315,11 @@ impl Part<'_> {
     /// Turns a copied fold into the raw fold of one unit; its results become states.
     fn make_raw(&mut self, inst: Inst, unit: Value, rows: bool, reducer: &Reducer) {
         let body: &mut Body = &mut self.func.body;
+        let map = map_of(body, inst, reducer);
         let data = body.inst_mut(inst);
         data.attrs.set(Key::Raw, Attr::Flag);
         data.attrs.set(Key::Over, Attr::Over(if rows { Over::Leaf } else { Over::Block }));
         data.operands = if rows { vec![data.operands[0], unit] } else { vec![unit] };
-        let first = data.results.first().copied();
-        let map: Vec<Poly> = first
-            .and_then(|v| body.ty(v).as_tensor().cloned())
-            .map_or(Vec::new(), |t| t.dims[..t.dims.len() - reducer.outs[0].dims.len()].to_vec());
         body.inst_mut(inst).results.clear();
         for component in &reducer.state {
             let dims = [map.as_slice(), &component.ty.dims].concat();
