@@ -3,6 +3,7 @@
 use crate::*;
 use tiga_ir::interp::{ErrorKind, Options, run_domain, run_host, run_loops};
 use tiga_ir::print_module;
+use tiga_ir::verify::{Machine, verify};
 
 const GAT: &str = include_str!("../../../testsuite/programs/gat.tir");
 const MLP: &str = include_str!("../../../testsuite/programs/mlp.tir");
@@ -50,9 +51,11 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 #[test]
-fn every_program_prints_and_parses_back() {
+fn every_program_verifies_prints_and_parses_back() {
     for text in [GAT, MLP, HUB, TRANSPOSED, LENNARD_JONES] {
-        let once = print_module(&parse(text));
+        let module = parse(text);
+        verify(&module, Machine::FULL).unwrap_or_else(|e| panic!("{e}"));
+        let once = print_module(&module);
         assert_eq!(once, print_module(&parse(&once)));
     }
 }
