@@ -23,7 +23,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use tiga_abi::{CpuTarget, Symbol};
 use tiga_backend_llvm::{OptLevel, Options, compile, symbol_name};
-use tiga_ir::interp::{self, KernelCall, KernelMemory, Tensor, run_kernel};
+use tiga_ir::interp::{self, Buffer, KernelCall, KernelMemory, Tensor, run_kernel};
 use tiga_ir::{Module, Scalar, parse_module};
 
 fn suite(shapes: &[Shape]) -> (Vec<Case>, Module) {
@@ -76,11 +76,11 @@ fn the_interpreter_agrees() {
         let (out, inputs) = case.arrays.split_last().unwrap();
         let tensor = |a: &[Scalar]| Tensor::new(a[0].dtype(), vec![a.len()], a.to_vec()).unwrap();
         let mut memory: Vec<_> = inputs.iter().map(|a| KernelMemory::lent(&tensor(a))).collect();
-        memory.push(KernelMemory::of(&tensor(out)));
+        memory.push(KernelMemory::from(&Buffer::from(&tensor(out))));
         let call = KernelCall { sym: &case.sym, memory: &mut memory, units: 0..case.units };
         run_kernel(func, call, &interp::Options::default()).unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        let got = memory.last().unwrap().tensor(out[0].dtype(), &[out.len()]).unwrap();
-        assert!(got.same(&tensor(&case.expected)), "{}", case.name);
+        let got = memory.last().unwrap().buffer(out[0].dtype(), &[out.len()]).unwrap();
+        assert!(got.same(&Buffer::from(&tensor(&case.expected))), "{}", case.name);
     }
 }
 

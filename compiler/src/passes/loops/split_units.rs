@@ -93,9 +93,6 @@ impl<'a> Splitter<'a> {
 
     fn split(&self) -> Result<Split, LowerError> {
         let same = |i: &Inst| self.attrs(*i).shape().and_then(|s| s.leaf) == Some(self.leaf);
-        if self.reduces.iter().any(|i| self.attrs(*i).has(Key::Raw)) {
-            return Err(self.unsupported("a reduction of several leaves whose state is kept"));
-        }
         if !self.reduces.iter().all(same) {
             return Err(self.unsupported("reductions with leaves of different sizes in one loop"));
         }
