@@ -243,6 +243,9 @@ impl<'m> Machine<'m> {
         }
         let map = reduction.map_of_state(memories.first().map(|m| m.shape()).as_deref().and_then(|s| s.get(1..)))?;
         let state = join(&mut reduction, states)?;
+        if data.attrs.has(Key::Raw) {
+            return state.map_or_else(|| reduction.identity(&map), Ok);
+        }
         reduction.results(state, &map)
     }
 

@@ -163,9 +163,12 @@ impl OpDef for Join {
                 return Err(op.wrong(first + i, "partial states mapped alike"));
             }
         }
-        Ok(mapped(&map.unwrap_or_default(), &reducer.outs).into_iter().map(Type::from).collect())
+        let map = map.unwrap_or_default();
+        let types = if op.attrs().has(Key::Raw) { mapped(&map, &states(reducer)) } else { mapped(&map, &reducer.outs) };
+        Ok(types.into_iter().map(Type::from).collect())
     }
 }
 
-/// `join [%rel, %long,] partials… over(neighbours|range) with(@reducer) shape(…)`: the tree over leaves, then finalize.
+/// `join [%rel, %long,] partials… over(neighbours|range) with(@reducer) shape(…) [raw]`: the tree over leaves, then
+/// finalize; the state itself with `raw`.
 pub const JOIN: Op = Op(&Join);

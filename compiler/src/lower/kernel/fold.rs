@@ -95,7 +95,7 @@ impl<'a> Emit<'a> {
     }
 
     /// Results of a raw fold: each carried component with its own rank.
-    fn states(&self, fold: &Fold<'a>, state: &State) -> Vec<Option<(usize, Value)>> {
+    pub(super) fn states(&self, fold: &Fold<'a>, state: &State) -> Vec<Option<(usize, Value)>> {
         let mut out = vec![None; fold.reducer.state.len()];
         for (slot, component) in fold.components.iter().enumerate() {
             out[*component] = Some((fold.rank(*component), state[slot]));

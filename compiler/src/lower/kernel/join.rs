@@ -29,12 +29,13 @@ impl<'a> Emit<'a> {
     ) -> Result<Value, LowerError> {
         let data = frame.body.inst(inst);
         let index = data.results.iter().position(|v| *v == value).expect("the value is a result of the instruction");
-        let fold = Fold::new(self.reducer(frame, inst), false, index, at);
+        let raw = data.attrs.has(Key::Raw);
+        let fold = Fold::new(self.reducer(frame, inst), raw, index, at);
         let (base, count, first) = self.partials(frame, inst)?;
         let stacks = self.stacks(&fold)?;
         self.push_leaves(frame, inst, &fold, &stacks, (base, count, first))?;
         let state = self.merge_stack(&fold, &stacks, count)?;
-        let results = self.finish_fold(&fold, count, &state)?;
+        let results = if raw { self.states(&fold, &state) } else { self.finish_fold(&fold, count, &state)? };
         let (_, generated) = results[index].expect("the result wanted is among them");
         Ok(generated)
     }

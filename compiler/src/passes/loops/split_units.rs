@@ -93,9 +93,6 @@ impl<'a> Splitter<'a> {
 
     fn split(&self) -> Result<Split, LowerError> {
         let same = |i: &Inst| self.attrs(*i).shape().and_then(|s| s.leaf) == Some(self.leaf);
-        if self.reduces.iter().any(|i| self.attrs(*i).has(Key::Raw)) {
-            return Err(self.unsupported("a reduction of several leaves whose state is kept"));
-        }
         if !self.reduces.iter().all(same) {
             return Err(self.unsupported("reductions with leaves of different sizes in one loop"));
         }
@@ -137,7 +134,7 @@ impl<'a> Splitter<'a> {
             let reducer = self.reducer(*inst);
             let result = self.func.body.inst(*inst).results[0];
             let result = self.func.body.ty(result).as_tensor().expect("verified: reductions yield tensors");
-            let map = &result.dims[..result.dims.len() - reducer.outs[0].dims.len()];
+            let map = map_of(result, reducer, self.attrs(*inst).has(Key::Raw));
             let of = |t: &TensorType| TensorType::field(t.dtype, set.clone(), [map, t.dims.as_slice()].concat());
             out.extend(reducer.state.iter().map(|c| of(&c.ty)));
         }
@@ -282,6 +279,12 @@ impl<'a> Splitter<'a> {
     }
 }
 
+/// The mapped axes of a reduction, from its first result: the reducer's first one, or the first component of its state.
+fn map_of<'t>(result: &'t TensorType, reducer: &Reducer, raw: bool) -> &'t [Poly] {
+    let own = if raw { &reducer.state[0].ty } else { &reducer.outs[0] };
+    &result.dims[..result.dims.len() - own.dims.len()]
+}
+
 /// A join is told the reducer and the shape; how its leaves were folded is no longer its concern.
 fn without_step(attrs: &Attrs) -> Attrs {
     attrs.iter().filter(|(k, _)| *k != Key::Step).fold(Attrs::new(), |out, (k, a)| out.with(k, a.clone()))
@@ -310,13 +313,14 @@ impl Part<'_> {
     fn make_raw(&mut self, inst: Inst, unit: Value, rows: bool, reducer: &Reducer) {
         let body: &mut Body = &mut self.func.body;
         let data = body.inst_mut(inst);
+        let was_raw = data.attrs.has(Key::Raw);
         data.attrs.set(Key::Raw, Attr::Flag);
         data.attrs.set(Key::Over, Attr::Over(if rows { Over::Leaf } else { Over::Block }));
         data.operands = if rows { vec![data.operands[0], unit] } else { vec![unit] };
         let first = data.results.first().copied();
         let map: Vec<Poly> = first
             .and_then(|v| body.ty(v).as_tensor().cloned())
-            .map_or(Vec::new(), |t| t.dims[..t.dims.len() - reducer.outs[0].dims.len()].to_vec());
+            .map_or(Vec::new(), |t| map_of(&t, reducer, was_raw).to_vec());
         body.inst_mut(inst).results.clear();
         for component in &reducer.state {
             let dims = [map.as_slice(), &component.ty.dims].concat();
