@@ -147,6 +147,16 @@ mod tests {
     }
 
     #[test]
+    fn wide_columns_are_narrowed_if_they_can_be() {
+        let wide = |source, num_src| {
+            let csr = Csr::from_csr(vec![0, 1], Indices::I64(vec![source]), Some(num_src)).unwrap();
+            Graph::new(&csr)
+        };
+        assert_eq!(wide(2, 3).unwrap().rows(false).col, [2]);
+        assert!(matches!(wide(1 << 31, (1 << 31) + 1), Err(RuntimeError::WideColumns { .. })));
+    }
+
+    #[test]
     fn long_rows_are_cut_into_leaves() {
         let units = graph().units(false, 1);
         assert_eq!(units.long_rows, [0, 2]);

@@ -117,7 +117,7 @@ fn damaged_bundles() {
     let at = whole.windows(comment.len()).position(|w| w == comment).unwrap();
     let mut future = whole.clone();
     future[at + comment.len() - 2] = b'9';
-    refused(&future, &["format 9"]);
+    refused(&future, &["the bundle has format 9"]);
     refused(b"PK\x05\x06", &[]);
     fs::remove_file(folder.join("x.tgb")).unwrap();
     refuses(&folder, &arguments, &["x.tgb"]);

@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::LazyLock;
@@ -70,11 +69,22 @@ fn command(folder: &Path, name: &str, arguments: &[&str], code: i32) -> String {
     text
 }
 
+/// The largest difference of two files.
+fn max_error(got: &Path, expected: &Path) -> f64 {
+    let (got, expected) = (f64s(array(got)), f64s(array(expected)));
+    assert_eq!(got.len(), expected.len());
+    got.iter().zip(expected).map(|(g, e)| (g - e).abs()).fold(0.0, f64::max)
+}
+
+/// The path of an example.
+fn example_path(name: &str) -> String {
+    format!("{}/../examples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
 /// A folder with the bundle `m.tgb` of an example.
 fn compiled(test: &str, name: &str, arguments: &[&str]) -> PathBuf {
     let folder = TOOLS.scratch(test).unwrap();
-    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name);
-    command(&folder, "tigac", &[&[model.to_str().unwrap(), "-o", "m.tgb"], arguments].concat(), 0);
+    command(&folder, "tigac", &[&[example_path(name).as_str(), "-o", "m.tgb"], arguments].concat(), 0);
     folder
 }
 
@@ -106,9 +116,16 @@ fn the_command_gives_the_pagerank_of_ego_facebook() {
     for part in ["rank: as expected: 0 of 4039", "rounds: 99", "target: native", "kernel pagerank."] {
         assert!(text.contains(part), "`{part}` is missing:\n{text}");
     }
-    let (rank, oracle) = (array(&folder.join("rank.npy")), array(Path::new(&expected["rank=".len()..])));
-    let error = f64s(rank).iter().zip(f64s(oracle)).map(|(r, o)| (r - o).abs()).fold(0.0, f64::max);
+    let error = max_error(&folder.join("rank.npy"), Path::new(&expected["rank=".len()..]));
     assert!(error <= 1e-9, "{error:e}");
+    // The reference interpreter says the same, on the same files.
+    let model = example_path("pagerank.tg");
+    let eval = ["eval", &model, "pagerank", "--set", "real=f64", "--graph", &graph, "--in", "damping=0.85", "--in"];
+    let outputs = ["tol=1e-10", "--out", "rank=eval.npy", "--out", "rounds=rounds.npy"];
+    command(&folder, "tigac", &[&eval[..], &outputs].concat(), 0);
+    let error = max_error(&folder.join("eval.npy"), Path::new(&expected["rank=".len()..]));
+    assert!(error <= 1e-9, "{error:e}");
+    assert_eq!(i64s(array(&folder.join("rounds.npy"))), [99]);
     // The sums differ in their order, so nothing agrees to the last bit: the worst element is shown.
     let text = command(&folder, "tiga", &[&run[..], &check].concat(), 3);
     for part in ["rank: NOT as expected: ", "worst at [", "got ", "expected ", "ulps"] {
@@ -151,6 +168,10 @@ fn bcsstk16_times_x_is_the_oracle() {
     let text = command(&folder, "tiga", &[&run[..], &expect].concat(), 0);
     assert!(text.contains("y: as expected: 0 of 4884"), "{text}");
     check(&f64s(array(&folder.join("y.npy"))), "command");
+    let model = example_path("spmv.tg");
+    let eval = ["eval", &model, "--graph", &graph, "--in", "a=g.values", "--in", &x, "--out", "y.npy"];
+    command(&folder, "tigac", &eval, 0);
+    check(&f64s(array(&folder.join("y.npy"))), "interpreter");
 }
 
 #[test]
@@ -173,7 +194,8 @@ fn breadth_first_search_of_ego_facebook_is_the_oracle() {
     let run = ["run", "m.tgb", "bfs", "--graph", &graph, "--in", "start=start.npy", "--expect", &expected];
     let text = command(&folder, "tiga", &run, 0);
     assert!(text.contains("distance: as expected: 0 of 4039"), "{text}");
-    // Another start is another answer.
-    fs::write(folder.join("start.npy"), b"").unwrap();
-    command(&folder, "tiga", &run, 1);
+    let model = example_path("bfs.tg");
+    let eval = ["eval", &model, "bfs", "--graph", &graph, "--in", "start=start.npy", "--out", "distance=d.npy"];
+    command(&folder, "tigac", &eval, 0);
+    assert_eq!(i64s(array(&folder.join("d.npy"))), oracle);
 }

@@ -196,6 +196,15 @@ fn pagerank_one_step() {
 }
 
 #[test]
+fn pagerank_twenty_steps() {
+    let graph = graph(4, &[0, 1, 2, 3, 3], &[2, 0, 1]);
+    let text = STEPS
+        .replace("in r\n", "in floor_to(r)\n")
+        .replace("program p", "fn floor_to(r: f64) -> f64 { f64(i64(r * 10000000 + 0.5)) / 10000000 }\nprogram p");
+    gives(&text, &[graph, scalar(0.85), scalar(20i64)], &[0.3174603, 0.3174603, 0.3174603, 0.0476190]);
+}
+
+#[test]
 fn sum_over_two_dense_blocks() {
     let text = "
 message m(src: {x: f64}) -> f64 { edge { src.x } reduce sum }

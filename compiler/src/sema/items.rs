@@ -197,7 +197,8 @@ impl<'a> Table<'a> {
     fn program_signature(&self, ast: &'a ast::Program, errors: &mut Vec<Diagnostic>) -> Signature {
         let (generics, params) = params(self, Owner::Program, &ast.generics, &ast.params, errors);
         let graphs = graphs_of(&params);
-        let mut seen: IndexMap<&str, Span> = IndexMap::new();
+        // Callers bind parameters and results by name alike.
+        let mut seen: IndexMap<&str, Span> = ast.params.iter().map(|p| (p.name.text.as_str(), p.name.span)).collect();
         let mut results = Vec::new();
         for result in &ast.results {
             if let Some(first) = seen.insert(&result.name.text, result.name.span) {

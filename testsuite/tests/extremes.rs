@@ -1,14 +1,9 @@
-//! The ends of things: nothing at all, integers that do not divide, denormals on a host that flushes them, and arrays
-//! that end or begin where memory does.
+//! The ends of things: nothing at all, integers that do not divide, denormals on a host that flushes them.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
-#![allow(unsafe_code, reason = "the floating-point environment of the host, and a death that must be seen")]
-
-mod fence;
+#![allow(unsafe_code, reason = "the floating-point environment of the host")]
 
 use fastrand::Rng;
-use fence::{Fence, Side};
-use std::os::unix::process::ExitStatusExt;
 use testsuite::road::{Road, difference, model, result};
 use tiga_abi::{CpuTarget, DType, FpMode};
 use tiga_ir::Scalar;
@@ -16,9 +11,6 @@ use tiga_ir::interp::{Relation, Tensor, Value, run_domain};
 use tiga_runtime::{Context, UnitOrder};
 use tigac::pack::CompileOptions;
 use tigac::sema::SemaOptions;
-
-#[global_allocator]
-static FENCE: Fence = Fence::new();
 
 /// Wide messages over all roles, with every kind of reducer.
 const WIDE: &str = "
@@ -106,15 +98,8 @@ fn agrees(text: &str, program: &str, values: &[Value], dims: &[(&str, i64)]) {
     }
 }
 
-/// The fence is the whole process's: tests take turns.
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 #[test]
 fn no_nodes_no_edges_no_features() {
-    let _alone = alone();
     let mut rng = Rng::with_seed(1);
     for (num_src, num_dst, features) in [(0, 0, 0), (0, 0, 3), (0, 4, 3), (4, 0, 3), (4, 4, 0), (3, 5, 1)] {
         let values = wide_values(&mut rng, num_src, num_dst, features);
@@ -129,7 +114,6 @@ fn no_nodes_no_edges_no_features() {
 
 #[test]
 fn integers_that_do_not_divide() {
-    let _alone = alone();
     let text = "
 program divide<set P>(x: i32[P], y: i32[P], u: i64[P], v: i64[P])
     -> (q: i32[P], r: i32[P], wide_q: i64[P], wide_r: i64[P], negated: i32[P], size: i32[P]) {
@@ -160,7 +144,6 @@ fn set_status(value: u32) {
 
 #[test]
 fn a_host_that_flushes_denormals_gets_them_and_keeps_its_flags() {
-    let _alone = alone();
     let text = "program halve<set P>(x: f32[P], y: f64[P]) -> (a: f32[P], b: f64[P]) { (x / 2, y / 2) }\n";
     let x: Vec<f32> = (0..3000).map(|i| f32::from_bits(1 + 4000 * i)).collect();
     let y: Vec<f64> = (0..3000).map(|i| f64::from_bits(2 + 1_000_000_000_000 * i)).collect();
@@ -180,60 +163,5 @@ fn a_host_that_flushes_denormals_gets_them_and_keeps_its_flags() {
         for (got, expected) in got.unwrap().iter().zip(&expected) {
             assert_eq!(difference(got, expected), None, "{threads} threads");
         }
-    }
-}
-
-#[test]
-fn kernels_stay_inside_their_arrays() {
-    let _alone = alone();
-    let context = Context::new(2).unwrap().with_order(UnitOrder::Shuffled(9));
-    let roads =
-        [false, true].map(|tiny| (compiled(WIDE, FpMode::Default, tiny), compiled(WALK, FpMode::Default, tiny)));
-    let mut rng = Rng::with_seed(2);
-    let fenced = |road: &Road, program: &str, values: &[Value], dims: &[(&str, i64)]| {
-        let expected = road.interpret(program, values, dims).unwrap();
-        for side in [Side::End, Side::Begin] {
-            let on = FENCE.on(side);
-            let got = road.run(program, values, dims, &context);
-            drop(on);
-            for (got, expected) in got.unwrap().iter().zip(&expected) {
-                assert_eq!(difference(got, expected), None, "{program} {dims:?}");
-            }
-        }
-    };
-    for (wide, walk) in &roads {
-        // Odd numbers of rows and features put arrays at addresses that are multiples of their elements only.
-        for features in 0..20 {
-            let values = wide_values(&mut rng, 7, 5, features);
-            fenced(wide, "wide", &values, &[("F", features as i64)]);
-        }
-        for nodes in 0..12 {
-            let g = graph(&mut rng, nodes, nodes);
-            let steps = Tensor::of(&[], &[3i64]).unwrap();
-            fenced(walk, "walk", &[g.into(), random(&mut rng, DType::F64, &[nodes]), steps.into()], &[]);
-        }
-    }
-}
-
-/// Not a test of its own: what the next test starts as another process.
-#[test]
-fn trespass() {
-    let Ok(side) = std::env::var("TIGA_TRESPASS") else { return };
-    let on = FENCE.on(if side == "end" { Side::End } else { Side::Begin });
-    let array = Vec::from([1u32; 5]);
-    drop(on);
-    let begin = array.as_ptr();
-    let outside = if side == "end" { begin.wrapping_add(5) } else { begin.wrapping_sub(1) };
-    // SAFETY: there is none: the fence must end this process here.
-    std::process::exit(unsafe { outside.read_volatile() } as i32 & 1);
-}
-
-#[test]
-fn the_fence_holds() {
-    let _alone = alone();
-    for side in ["end", "begin"] {
-        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-        let status = command.args(["--exact", "trespass"]).env("TIGA_TRESPASS", side).output().unwrap().status;
-        assert_eq!(status.signal(), Some(libc::SIGSEGV), "{side}: {status}");
     }
 }
