@@ -5,6 +5,7 @@
 use tiga_abi::{CpuTarget, DType, FpMode};
 use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};
 use tiga_formats::{Csr, Indices};
+use tiga_ir::interp::{Options, Relation, Tensor, Value, run_domain, run_host};
 use tiga_ir::{Func, SymKind, parse_module};
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Context, Graph, UnitOrder};
 use tigac::pack::{CompileOptions, compile, contents};
@@ -195,5 +196,154 @@ domain @wide<set N, edges E, dim F, dim H>(%g: graph<csr, N -> N, E>, %x: f32[N,
         let row = h * f;
         let expected: Vec<f32> = (0..row).map(|i| x[row + i]).chain((0..row).map(|i| x[i] + x[row + i])).collect();
         assert_eq!(out, bytes(&expected, |v| v.to_le_bytes().to_vec()), "H = {h}, F = {f}");
+    }
+}
+
+/// A reducer without an identity, and two values in one message, on a graph between two sets.
+const PROPER: &str = r#"
+reducer @product state(p: f32) -> (f32 = -7.0) laws(associative, commutative) {
+  lift (%x: f32) { yield %x }
+  combine (%a: f32, %b: f32) { %r = mul %a, %b : f32 yield %r }
+  finalize (%s: f32) { yield %s }
+}
+domain @p<set S, set D, edges E, dim F>(%g: graph<csr, S -> D, E>, %x: f32[S, F], %w: f32[E]) -> (product: f32[D, F], sum: f32[D, F], all: f32[F]) {
+  %p, %s = apply %g, %x, %w roles(src, edge) targets(row @product, row @sum.f32) (%t: f32[F], %c: f32) {
+    %m = mul %c, %t : f32[F]
+    yield %t, %m
+  } : f32[D, F], f32[D, F]
+  %all = reduce_set %x with(@product) : f32[F]
+  return %p, %s, %all
+}
+"#;
+
+/// A reducer that minds the order, on the transpose of a graph between two sets.
+const TURNED: &str = r#"
+reducer @last state(x: f32) -> (f32 = -1.0) laws(associative) {
+  lift (%x: f32) { yield %x }
+  combine (%a: f32, %b: f32) { yield %b }
+  finalize (%s: f32) { yield %s }
+}
+domain @p<set S, set D, edges E>(%g: graph<csr, S -> D, E>, %y: f32[D], %w: f32[E]) -> (last: f32[S]) {
+  %t = transpose %g : graph<transpose, D -> S, E>
+  %l = apply %t, %y, %w roles(src, edge) targets(row @last) (%v: f32, %c: f32) {
+    %m = mul %c, %v : f32
+    yield %m
+  } : f32[S]
+  return %l
+}
+"#;
+
+/// A value that starts two carried ones, and one that every round of an outer loop starts an inner loop with.
+const LOOPS: &str = r#"
+domain @p<set N>(%x: f32[N], %n: i64) -> (a: f32[N], b: f32[N], c: f32[N]) {
+  %two = const value(f32 2.0) : f32
+  %start = add %x, %two : f32[N]
+  %a, %b = repeat %n, %start, %start (%k: i64, %u: f32[N], %v: f32[N]) {
+    %s = add %u, %v : f32[N]
+    %d = sub %u, %two : f32[N]
+    yield %s, %d
+  } : f32[N], f32[N]
+  %again = mul %x, %two : f32[N]
+  %c = repeat %n, %x (%k: i64, %u: f32[N]) {
+    %w = repeat %n, %again (%k2: i64, %v: f32[N]) {
+      %v1 = add %v, %two : f32[N]
+      yield %v1
+    } : f32[N]
+    %r = add %u, %w : f32[N]
+    yield %r
+  } : f32[N]
+  return %a, %b, %c
+}
+"#;
+
+/// A program compiled under `options` has the bits of the interpreter that defines it: the domain level in strict
+/// mode, the loops level else.
+#[track_caller]
+fn agrees(text: &str, csr: Option<&Csr>, values: &[Value], options: &CompileOptions) {
+    let module = parse_module("test.tir", &[REDUCERS, text].concat()).unwrap();
+    let compilation = compile(&module, options).unwrap();
+    let expected = match options.law.fp {
+        FpMode::Strict => run_domain(&module, "p", values).unwrap(),
+        FpMode::Default => run_host(&compilation.loops, "p", &mut values.to_vec(), &Options::default()).unwrap(),
+    };
+    let tensor = |v: &Value| v.as_buffer().map_or_else(|| v.as_tensor().unwrap().clone(), |b| b.tensor().unwrap());
+    let func = &module.funcs["p"];
+    let contents = contents(&compilation, vec![program(func)], options).unwrap();
+    let bundle = Bundle::from_bytes(tiga_bundle::write(&contents).unwrap()).unwrap();
+    let graph = csr.map(|csr| Graph::new(csr).unwrap());
+    let arrays: Vec<Vec<u8>> = values.iter().map(|v| v.as_tensor().map_or(Vec::new(), Tensor::to_bytes)).collect();
+    let mut call = bundle.call("p").unwrap();
+    for (i, (value, array)) in values.iter().zip(&arrays).enumerate() {
+        match value.as_tensor() {
+            Some(t) => call.input(func.param_name(i), ArrayRef::new(t.dtype(), t.shape(), array)).unwrap(),
+            None => call.graph(func.param_name(i), graph.as_ref().unwrap()).unwrap(),
+        };
+    }
+    let shapes = call.result_shapes().unwrap();
+    let bytes = |shape: &[usize], dtype: &DType| vec![0u8; shape.iter().product::<usize>() * dtype.bytes()];
+    let mut results: Vec<Vec<u8>> = shapes.iter().map(|(_, dtype, shape)| bytes(shape, dtype)).collect();
+    for ((name, dtype, shape), result) in shapes.iter().zip(&mut results) {
+        call.output(name, ArrayMut::new(*dtype, shape, result)).unwrap();
+    }
+    call.run(&Context::new(2).unwrap().with_order(UnitOrder::Shuffled(5))).unwrap();
+    drop(call);
+    for (((name, dtype, shape), result), expected) in shapes.iter().zip(&results).zip(&expected) {
+        let (got, expected) = (Tensor::from_bytes(*dtype, shape, result).unwrap(), tensor(expected));
+        assert!(got.same(&expected), "{name} under {:?}: {got:?}, expected {expected:?}", options.law);
+    }
+}
+
+fn floats(shape: &[usize]) -> Value {
+    let count = shape.iter().product();
+    let numbers: Vec<f32> = (0..count).map(|i| ((i * 7 % 5) as f32).mul_add(0.25, 0.625)).collect();
+    Tensor::of(shape, &numbers).unwrap().into()
+}
+
+/// A law of each kind: strict, by width, and two small trees.
+fn laws() -> Vec<CompileOptions> {
+    let mut laws = vec![CompileOptions::new(CpuTarget::X86_64V3, FpMode::Strict)];
+    for (leaf, acc) in [(512, None), (2, Some(2)), (3, Some(4))] {
+        let mut options = CompileOptions::new(CpuTarget::X86_64V3, FpMode::Default);
+        (options.law.row_leaf, options.law.set_leaf, options.law.acc) = (leaf, leaf, acc);
+        options.specialize = vec![("F".into(), 4)];
+        laws.push(options);
+    }
+    laws
+}
+
+/// A graph from `sources`, whose row `i` is `row_ptr[i]..row_ptr[i + 1]`, for the runtime and for the interpreter.
+fn between(sources: usize, row_ptr: &[i64]) -> (Csr, Value) {
+    let edges = row_ptr[row_ptr.len() - 1] as usize;
+    let col = || (0..edges).map(|e| e * e % sources);
+    let indices = Indices::I32(col().map(|c| c as i32).collect());
+    let relation = Relation::csr(sources, row_ptr.to_vec(), col().map(|c| c as i64).collect()).unwrap();
+    (Csr::from_csr(row_ptr.to_vec(), indices, Some(sources)).unwrap(), relation.into())
+}
+
+#[test]
+fn reducers_without_identity_equal_their_interpreters() {
+    // More rows than sources: a kernel that takes the one for the other leaves rows out.
+    let (csr, relation) = between(3, &[0, 0, 1, 3, 6, 11, 51]);
+    for features in [1, 3, 4, 9] {
+        let values = [relation.clone(), floats(&[3, features]), floats(&[51])];
+        for options in laws() {
+            agrees(PROPER, Some(&csr), &values, &options);
+        }
+    }
+}
+
+#[test]
+fn reducers_that_mind_the_order_equal_their_interpreters_on_a_transpose() {
+    let (csr, relation) = between(11, &[0, 0, 13, 24, 49]);
+    for options in laws() {
+        agrees(TURNED, Some(&csr), &[relation.clone(), floats(&[4]), floats(&[49])], &options);
+    }
+}
+
+#[test]
+fn loops_keep_the_values_that_others_need() {
+    let rounds = Tensor::of(&[], &[3i64]).unwrap();
+    for options in &laws()[..2] {
+        agrees(LOOPS, None, &[floats(&[5]), rounds.clone().into()], options);
     }
 }

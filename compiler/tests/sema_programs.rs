@@ -142,6 +142,16 @@ program cg(g: graph<N>, w: f64[g.edges], b: f64[N], tol: f64) -> (x: f64[N], rou
 }
 
 #[test]
+fn fields_of_a_record_go_by_name() {
+    let module = module(
+        "message m(src: {x: f32, y: f32}) -> f32 { edge { src.x - src.y } reduce sum }
+program p(g: graph<N>, a: f32[N], b: f32[N]) -> (d: f32[N]) { m(g, src: {y: a, x: b}) }",
+    );
+    let (a, b) = (tensor(&[3], &[1f32, 2.0, 3.0]), tensor(&[3], &[10f32, 40.0, 90.0]));
+    is(&run(&module, "p", &[graph(), a, b])[0], &[96f32, 38.0, 47.0]);
+}
+
+#[test]
 fn one_field_feeds_two_graphs_over_a_shared_set() {
     let front = front_with(
         "message total<F>(src: {x: f32[F]}) -> f32[F] { edge { src.x } reduce sum }

@@ -99,6 +99,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn equal_runs_cover_every_unit_in_order() {
+        for threads in [1, 3, 7] {
+            let context = Context::new(threads).unwrap();
+            for count in [1, 1023, 2048, 100_003] {
+                let units: Vec<i64> = cut(count, &context).into_iter().flatten().collect();
+                assert_eq!(units, (0..count).collect::<Vec<_>>(), "{threads} threads");
+            }
+        }
+    }
+
+    #[test]
     fn shuffled_runs_cover_every_unit_once() {
         for count in [1, 2, 17, 1000] {
             let mut units: Vec<i64> = shuffled(count, 7).into_iter().flatten().collect();
