@@ -4,5 +4,6 @@
 pub mod differential;
 pub mod generator;
 pub mod lit;
+pub mod models;
 pub mod road;
 pub mod tidy;
