@@ -4,34 +4,10 @@ use crate::sema::{ParamInfo, ProgramInfo};
 use anyhow::{Context as _, Result, bail};
 use indexmap::IndexMap;
 use std::path::Path;
-use std::str::FromStr;
 use tiga_abi::Symbol;
-use tiga_formats::{Array, Conversion, GraphFile, Limits, open_array, open_graph};
+use tiga_formats::{Array, Conversion, GraphFile, Limits, Named, open_array, open_graph};
 use tiga_ir::interp::{Relation, Tensor, Value};
 use tiga_ir::{RelType, Scalar, TensorType, Type};
-
-/// `NAME=VALUE`.
-#[derive(Clone, Debug)]
-pub(super) struct Named {
-    pub(super) name: String,
-    pub(super) value: String,
-}
-
-/// The argument has no `=`, or no name before it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected NAME=VALUE")]
-pub(super) struct NotNamed;
-
-impl FromStr for Named {
-    type Err = NotNamed;
-
-    fn from_str(text: &str) -> Result<Self, NotNamed> {
-        match text.split_once('=') {
-            Some((name, value)) if !name.is_empty() => Ok(Named { name: name.into(), value: value.into() }),
-            _ => Err(NotNamed),
-        }
-    }
-}
 
 /// The options that bind a program's inputs.
 #[derive(Debug, clap::Args)]

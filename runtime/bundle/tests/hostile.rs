@@ -46,7 +46,18 @@ fn reseal(bytes: &mut [u8]) {
 
 /// A bundle of any entries, with correct checksums.
 fn forge(entries: &BTreeMap<String, Vec<u8>>, version: &str, alignment: u16) -> Vec<u8> {
-    let list: String = entries.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect();
+    forge_unlisted(entries, version, alignment, None)
+}
+
+/// The same with one entry that the list does not have.
+fn forge_unlisted(
+    entries: &BTreeMap<String, Vec<u8>>,
+    version: &str,
+    alignment: u16,
+    unlisted: Option<&str>,
+) -> Vec<u8> {
+    let listed = entries.iter().filter(|(name, _)| Some(name.as_str()) != unlisted);
+    let list: String = listed.map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect();
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).with_alignment(alignment);
     let list = [("sha256.txt", list.as_bytes())];
@@ -250,8 +261,10 @@ fn overlapping_entries() {
 
 #[test]
 fn data_at_the_wrong_place() {
-    let error = refusal(forge(&parts(), "1", 1));
-    assert!(matches!(error, BundleError::Misaligned { .. }), "{error}");
+    for alignment in [1, 8, 16, 32] {
+        let error = refusal(forge(&parts(), "1", alignment));
+        assert!(matches!(error, BundleError::Misaligned { .. }), "{alignment}: {error}");
+    }
 }
 
 #[test]
@@ -272,6 +285,9 @@ fn too_few_and_too_many_entries() {
 fn an_entry_that_the_list_does_not_name() {
     let mut entries = parts();
     entries.insert("ir/a.tir".into(), b"x".to_vec());
+    let error = refusal(forge_unlisted(&entries, "1", 64, Some("ir/a.tir")));
+    assert!(matches!(&error, BundleError::UnknownEntry { name } if name == "ir/a.tir"), "{error}");
+
     let mut bytes = forge(&entries, "1", 64);
     // The list names another entry; its own checksum in the comment is made true.
     let list = self::entries(&bytes)["sha256.txt"].clone();

@@ -3,34 +3,10 @@
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::str::FromStr;
 use tiga_abi::{DType, SizeError};
 use tiga_bundle::{Program, Type};
-use tiga_formats::{Array, Conversion, Elements, GraphFile, Limits, open_array, open_graph};
+use tiga_formats::{Array, Conversion, Elements, GraphFile, Limits, Named, open_array, open_graph};
 use tiga_runtime::Graph;
-
-/// `NAME=VALUE`.
-#[derive(Clone, Debug)]
-pub(crate) struct Named {
-    pub(crate) name: String,
-    pub(crate) value: String,
-}
-
-/// The argument has no `=`, or no name before it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected NAME=VALUE")]
-pub(crate) struct NotNamed;
-
-impl FromStr for Named {
-    type Err = NotNamed;
-
-    fn from_str(text: &str) -> Result<Self, NotNamed> {
-        match text.split_once('=') {
-            Some((name, value)) if !name.is_empty() => Ok(Named { name: name.into(), value: value.into() }),
-            _ => Err(NotNamed),
-        }
-    }
-}
 
 /// A graph file with the handle made from it.
 pub(crate) struct OpenGraph {

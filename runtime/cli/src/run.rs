@@ -1,13 +1,13 @@
 //! `tiga run`.
 
-use crate::inputs::{Inputs, Named, dims};
+use crate::inputs::{Inputs, dims};
 use crate::show;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tiga_bundle::Program;
-use tiga_formats::{Array, Limits, Names, Tolerance, compare, open_array, save_array};
+use tiga_formats::{Array, Limits, Named, Names, Tolerance, compare, open_array, save_array};
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Context};
 
 #[derive(Args)]
