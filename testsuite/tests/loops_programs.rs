@@ -78,20 +78,36 @@ fn same(got: &[Tensor], expected: &[Tensor], what: &str) {
     }
 }
 
-/// Compiles and runs a host function; every cut gives the bits of its interpreter. Gives the results.
-fn runs(text: &str, host: &str, values: &[Value]) -> Vec<Tensor> {
-    let module = program(text, host);
-    let written = run_host(&module, host, &mut values.to_vec(), &Options::default()).unwrap();
-    let written: Vec<Tensor> = written.into_iter().map(|v| result(v).unwrap()).collect();
-    for target in [CpuTarget::X86_64V3, CpuTarget::Native] {
-        let options = CompileOptions::new(target, FpMode::Default);
-        let road = Road::of_loops(&module, options).unwrap_or_else(|e| panic!("{host}: {e:#}"));
-        same(&road.interpret(host, values, &[]).unwrap(), &written, "split into units");
-        for context in &cuts() {
-            same(&road.run(host, values, &[], context).unwrap(), &written, host);
-        }
+/// A host function with what it launches, and the same compiled for two targets.
+struct Compiled {
+    host: &'static str,
+    module: Module,
+    roads: [Road; 2],
+}
+
+impl Compiled {
+    fn of(text: &str, host: &'static str) -> Compiled {
+        let module = program(text, host);
+        let roads = [CpuTarget::X86_64V3, CpuTarget::Native].map(|target| {
+            let options = CompileOptions::new(target, FpMode::Default);
+            Road::of_loops(&module, options).unwrap_or_else(|e| panic!("{host}: {e:#}"))
+        });
+        Compiled { host, module, roads }
     }
-    written
+
+    /// Every cut gives the bits of the interpreter of what was written. Gives the results.
+    #[track_caller]
+    fn run(&self, values: &[Value]) -> Vec<Tensor> {
+        let written = run_host(&self.module, self.host, &mut values.to_vec(), &Options::default()).unwrap();
+        let written: Vec<Tensor> = written.into_iter().map(|v| result(v).unwrap()).collect();
+        for road in &self.roads {
+            same(&road.interpret(self.host, values, &[]).unwrap(), &written, "split into units");
+            for context in &cuts() {
+                same(&road.run(self.host, values, &[], context).unwrap(), &written, self.host);
+            }
+        }
+        written
+    }
 }
 
 /// Relation, z, s, t of the attention.
@@ -104,9 +120,10 @@ fn attention(heads: usize, width: usize) -> Vec<Value> {
 
 #[test]
 fn graph_attention_forward() {
+    let compiled = Compiled::of(&[GAT, GAT_HOST].concat(), "gat.run");
     for (heads, width) in [(1, 1), (3, 5), (8, 16), (2, 17)] {
         let values = attention(heads, width);
-        let results = runs(&[GAT, GAT_HOST].concat(), "gat.run", &values);
+        let results = compiled.run(&values);
         // The domain function folds in one leaf, so it is close only.
         let domain = run_domain(&parse_module("gat.tir", GAT).unwrap(), "gat", &values).unwrap();
         for (got, expected) in results.iter().zip(domain) {
@@ -118,10 +135,11 @@ fn graph_attention_forward() {
 
 #[test]
 fn graph_attention_with_its_gradient() {
+    let compiled = Compiled::of(GAT, "gat.value_and_vjp");
     for (heads, width) in [(1, 4), (3, 5)] {
         let mut values = attention(heads, width);
         values.push(random(&mut Rng::with_seed(1), &[60, heads, width]));
-        runs(GAT, "gat.value_and_vjp", &values);
+        compiled.run(&values);
     }
 }
 
@@ -135,11 +153,11 @@ fn hub_values(features: usize) -> Vec<Value> {
 
 #[test]
 fn a_hub_split_by_hand_and_by_the_compiler() {
+    let by_hand = Compiled::of(HUB, "hub");
+    let by_compiler = Compiled::of(&[HUB, HUB_HOST].concat(), "hub.one");
     for features in [0, 1, 5, 16, 64, 67] {
         let values = hub_values(features);
-        let by_hand = runs(HUB, "hub", &values);
-        let by_compiler = runs(&[HUB, HUB_HOST].concat(), "hub.one", &values);
-        same(&by_hand, &by_compiler, "units by hand and by the compiler");
+        same(&by_hand.run(&values), &by_compiler.run(&values), "units by hand and by the compiler");
     }
 }
 
@@ -153,7 +171,7 @@ fn a_transposed_relation_with_a_field_of_edges() {
     let (s, d, e) = (g.num_src(), g.num_dst(), g.num_edges());
     let fields = [vec![d], vec![s], vec![e]].map(|shape| random(&mut rng, &shape));
     let values: Vec<Value> = [Value::from(g)].into_iter().chain(fields).collect();
-    let results = runs(TRANSPOSED, "conduct.host", &values);
+    let results = Compiled::of(TRANSPOSED, "conduct.host").run(&values);
     let domain = run_domain(&parse_module("t.tir", TRANSPOSED).unwrap(), "conduct", &values).unwrap();
     let domain = result(domain.into_iter().next().unwrap()).unwrap();
     let (got, expected) = (results[0].numbers::<f32>().unwrap(), domain.numbers::<f32>().unwrap());
