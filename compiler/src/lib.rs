@@ -6,4 +6,5 @@ pub mod lower;
 #[cfg(feature = "llvm")]
 pub mod pack;
 pub mod passes;
+pub mod pipeline;
 pub mod sema;

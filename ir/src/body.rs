@@ -182,6 +182,21 @@ impl Body {
         self.blocks[block].params = kept;
     }
 
+    /// Drops the results of an instruction that `keep` refuses; nothing may use them.
+    pub fn retain_results(&mut self, inst: Inst, keep: impl Fn(Value) -> bool) {
+        let kept: Vec<Value> = self.insts[inst].results.iter().copied().filter(|v| keep(*v)).collect();
+        for (i, value) in kept.iter().enumerate() {
+            self.values[*value].def = ValueDef::Result(inst, i as u32);
+        }
+        self.insts[inst].results = kept;
+    }
+
+    /// Drops the blocks of a region that `keep` refuses; nothing may jump to them. The entry always stays.
+    pub fn retain_blocks(&mut self, region: Region, keep: impl Fn(Block) -> bool) {
+        let entry = self.entry(region);
+        self.regions[region].blocks.retain(|block| *block == entry || keep(*block));
+    }
+
     /// All instructions under a region in printing order, nested ones after the one that holds them.
     pub fn walk(&self, region: Region) -> Vec<Inst> {
         let mut out = Vec::new();

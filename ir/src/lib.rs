@@ -27,7 +27,7 @@ pub use builder::Builder;
 pub use entity::{Block, Inst, Region, Value};
 pub use module::{Func, Laws, Module, Reducer, StateComponent};
 pub use nest::Nest;
-pub use op::{Effect, KernelOp, Level, Levels, Op, OpDef, OpView, TypeError};
+pub use op::{Effect, Fold, KernelOp, Level, Levels, Op, OpDef, OpView, TypeError};
 pub use scalar::{Scalar, ScalarError};
 pub use text::{ParseError, parse_module, print_func, print_module};
 pub use transplant::Transplant;

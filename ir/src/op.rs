@@ -249,6 +249,23 @@ impl<'a> OpView<'a> {
         })
     }
 
+    /// The instruction that defines an operand.
+    pub fn def(self, index: usize) -> Option<OpView<'a>> {
+        let inst = self.body.def(*self.operands().get(index)?)?;
+        Some(OpView { inst, ..self })
+    }
+
+    /// The element that an operand has everywhere, if that is known.
+    pub fn constant(self, index: usize) -> Option<Scalar> {
+        let def = self.def(index)?;
+        let op = def.body.inst(def.inst).op;
+        match op {
+            op if op == crate::ops::CONST => def.attrs().value().copied(),
+            op if op == crate::ops::FILL || op == crate::ops::SPLAT => def.constant(0),
+            _ => None,
+        }
+    }
+
     /// Checks the number of operands.
     pub fn arity(self, expected: usize) -> Result<(), TypeError> {
         let found = self.operands().len();
@@ -293,6 +310,21 @@ impl<'a> OpView<'a> {
     }
 }
 
+/// What an instruction may be replaced by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fold {
+    /// Values that are there already, one for each result; of no use where the types differ.
+    Values(Vec<Value>),
+    /// The same element everywhere.
+    Const(Scalar),
+    /// Another op on values that are there.
+    Op(Op, Vec<Value>, Attrs),
+    /// A right operand that is a new constant: `op(value, constant)`.
+    WithConst(Op, Value, Scalar),
+    /// The code of one of its regions, with what that yields as results.
+    Region(Region),
+}
+
 /// The definition of an op.
 pub trait OpDef: Sync {
     /// Its name in `.tir`.
@@ -329,6 +361,10 @@ pub trait OpDef: Sync {
         operands: &[Value],
     ) -> Option<Result<Vec<Value>, TypeError>> {
         self.elementwise().map(|_| nest.same(op, operands))
+    }
+    /// What it may be replaced by without changing a bit (NaN payloads aside), if there is something simpler.
+    fn fold(&self, op: OpView<'_>) -> Option<Fold> {
+        crate::ops::fold_elements(op, self.elementwise()?)
     }
     /// Its instruction, if a kernel may contain it.
     fn kernel(&self) -> Option<KernelOp> {

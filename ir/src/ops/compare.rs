@@ -1,8 +1,14 @@
 //! Comparisons: ordered, except `ne`, which holds when either side is NaN.
 
-use super::elementwise::{primitive, same};
-use crate::Scalar;
+use super::elementwise::{dtype, primitive, same, twice};
+use crate::{Fold, OpView, Scalar};
 use tiga_abi::DType;
+
+/// A value compared with itself; a float may be NaN.
+fn reflexive(op: OpView<'_>) -> Option<Fold> {
+    let any = Scalar::from_i64(dtype(op).filter(|d| !d.is_float())?, 0);
+    twice(op).then(|| op.body.inst(op.inst).op.eval(&[any, any], op.attrs())).flatten().map(Fold::Const)
+}
 
 macro_rules! comparison {
     ($(#[$doc:meta])* $const:ident, $ty:ident, $name:literal, $commutative:literal, $op:tt, $accept:expr) => {
@@ -17,7 +23,8 @@ macro_rules! comparison {
                 (Scalar::F32(a), Scalar::F32(b)) => a $op b,
                 (Scalar::F64(a), Scalar::F64(b)) => a $op b,
                 _ => false,
-            })
+            }),
+            |op| reflexive(op)
         );
     };
 }

@@ -1,6 +1,6 @@
 //! Loops and branches as region ops, and the terminators.
 
-use crate::{Effect, KernelOp, Key, Level, Levels, Op, OpDef, OpView, Type, TypeError};
+use crate::{Effect, Fold, KernelOp, Key, Level, Levels, Op, OpDef, OpView, Scalar, Type, TypeError};
 use tiga_abi::DType;
 
 /// Whether a value decides: a `bool`, or memory holding one on the host level.
@@ -54,6 +54,12 @@ impl OpDef for While {
         check_types(op, 1, "yielded", &carried, &op.region_yields(1)?)?;
         Ok(carried.into_iter().cloned().collect())
     }
+    /// A condition that is `false` at once.
+    fn fold(&self, op: OpView<'_>) -> Option<Fold> {
+        let last = *op.body.block(op.body.entry(*op.regions().first()?)).insts.last()?;
+        let never = OpView { inst: last, ..op }.constant(0) == Some(Scalar::Bool(false));
+        (never || op.attrs().at_most() == Some(&0)).then(|| Fold::Values(op.operands().to_vec()))
+    }
 }
 
 /// `while %init… at_most(n) (condition) (body)`
@@ -85,6 +91,10 @@ impl OpDef for Repeat {
         check_types(op, 0, "yielded", &carried, &op.region_yields(0)?)?;
         Ok(carried.into_iter().cloned().collect())
     }
+    fn fold(&self, op: OpView<'_>) -> Option<Fold> {
+        let rounds = op.constant(0)?.as_i64()?;
+        (rounds <= 0).then(|| Fold::Values(op.operands()[1..].to_vec()))
+    }
 }
 
 /// `repeat %count, %init… (body)`: the body sees the round first.
@@ -115,6 +125,10 @@ impl OpDef for If {
         let then = op.region_yields(0)?;
         check_types(op, 1, "yielded", &then, &op.region_yields(1)?)?;
         Ok(then.into_iter().cloned().collect())
+    }
+    fn fold(&self, op: OpView<'_>) -> Option<Fold> {
+        let taken = usize::from(!op.constant(0)?.as_bool()?);
+        Some(Fold::Region(*op.regions().get(taken)?))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Ops that work element by element, on scalars, small tensors, fields and vectors alike.
 
-use crate::{Attrs, Builder, OpView, Scalar, TensorType, Type, TypeError, Value};
+use crate::{Attrs, Builder, Fold, OpView, Scalar, TensorType, Type, TypeError, Value};
 use tiga_abi::{DType, Poly, Symbol};
 
 /// The function on elements.
@@ -14,6 +14,11 @@ pub trait Elementwise: Sync {
     /// Whether operands may be exchanged without changing a bit (NaN payloads aside).
     fn commutative(&self) -> bool {
         false
+    }
+    /// Something simpler with the same bits (NaN payloads aside), where not all operands are constant.
+    fn simplify(&self, op: OpView<'_>) -> Option<Fold> {
+        let _ = op;
+        None
     }
     /// The same in kernel instructions, for ops that are not one themselves.
     ///
@@ -78,11 +83,53 @@ pub(super) fn infer(op: OpView<'_>, rule: &dyn Elementwise) -> Result<Vec<Type>,
     Ok(vec![Type::Tensor(TensorType { dtype, set, dims })])
 }
 
+/// The fold that all elementwise ops share: constants are evaluated, a constant left operand of a commutative op goes
+/// to the right, the rest is the op's own.
+pub(crate) fn fold_elements(op: OpView<'_>, rule: &dyn Elementwise) -> Option<Fold> {
+    let constants: Option<Vec<Scalar>> = (0..op.operands().len()).map(|i| op.constant(i)).collect();
+    if let Some(constants) = constants {
+        return Some(Fold::Const(rule.eval(&constants, op.attrs())));
+    }
+    if let (true, [left, right]) = (rule.commutative(), op.operands())
+        && op.constant(0).is_some()
+    {
+        return Some(Fold::Op(op.body.inst(op.inst).op, vec![*right, *left], op.attrs().clone()));
+    }
+    rule.simplify(op)
+}
+
+/// An operand in place of the result.
+pub(super) fn operand(op: OpView<'_>, index: usize) -> Option<Fold> {
+    Some(Fold::Values(vec![*op.operands().get(index)?]))
+}
+
+/// Whether an operand is a constant with exactly these bits.
+pub(super) fn is(op: OpView<'_>, index: usize, element: impl Fn(DType) -> Scalar) -> bool {
+    op.constant(index).is_some_and(|c| c == element(c.dtype()))
+}
+
+/// The operand of an operand that the same op defines: `x` of `op(op(x))`.
+pub(super) fn undo(op: OpView<'_>) -> Option<Fold> {
+    let inner = op.def(0).filter(|inner| inner.name() == op.name())?;
+    operand(inner, 0)
+}
+
+/// Whether both operands are one value.
+pub(super) fn twice(op: OpView<'_>) -> bool {
+    matches!(op.operands(), [a, b] if a == b)
+}
+
+/// The element type of the first operand.
+pub(super) fn dtype(op: OpView<'_>) -> Option<DType> {
+    op.operand(0).ok()?.dtype()
+}
+
 /// Declares an elementwise op that is also a kernel instruction:
-/// constant name, type, printed name, doc, arity, result rule, evaluation, commutativity.
+/// constant name, type, printed name, doc, arity, commutativity, result rule, evaluation, and what is simpler.
 macro_rules! primitive {
     ($(#[$doc:meta])* $const:ident, $ty:ident, $name:literal, $kernel:ident, $arity:literal, $commutative:literal,
-     |$dtypes:ident, $attrs:ident| $result:expr, |$args:ident, $eattrs:ident| $eval:expr) => {
+     |$dtypes:ident, $attrs:ident| $result:expr, |$args:ident, $eattrs:ident| $eval:expr
+     $(, |$op:ident| $simplify:expr)?) => {
         struct $ty;
 
         impl $crate::ops::Elementwise for $ty {
@@ -100,6 +147,9 @@ macro_rules! primitive {
             fn commutative(&self) -> bool {
                 $commutative
             }
+            $(fn simplify(&self, $op: $crate::OpView<'_>) -> Option<$crate::Fold> {
+                $simplify
+            })?
         }
 
         impl $crate::OpDef for $ty {

@@ -1,6 +1,6 @@
 //! Minimum and maximum of IEEE 754-2019: NaN propagates, −0 < +0; so both are associative and commutative.
 
-use super::elementwise::{numeric2, primitive, same};
+use super::elementwise::{numeric2, operand, primitive, same, twice};
 use crate::Scalar;
 use tiga_abi::DType;
 
@@ -29,7 +29,8 @@ primitive!(
     |d, _a| same(d, |t| t != DType::Bool),
     |v, _a| numeric2!(v, i32: i32::min, i64: i64::min,
         f32: extremum!(f32::lt, |a: f32, b: f32| if a.is_sign_negative() { a } else { b }),
-        f64: extremum!(f64::lt, |a: f64, b: f64| if a.is_sign_negative() { a } else { b }))
+        f64: extremum!(f64::lt, |a: f64, b: f64| if a.is_sign_negative() { a } else { b })),
+    |op| if twice(op) { operand(op, 0) } else { None }
 );
 primitive!(
     /// The larger one.
@@ -37,7 +38,8 @@ primitive!(
     |d, _a| same(d, |t| t != DType::Bool),
     |v, _a| numeric2!(v, i32: i32::max, i64: i64::max,
         f32: extremum!(f32::gt, |a: f32, b: f32| if a.is_sign_positive() { a } else { b }),
-        f64: extremum!(f64::gt, |a: f64, b: f64| if a.is_sign_positive() { a } else { b }))
+        f64: extremum!(f64::gt, |a: f64, b: f64| if a.is_sign_positive() { a } else { b })),
+    |op| if twice(op) { operand(op, 0) } else { None }
 );
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::apply::{map_dims, mapped};
 use super::reduce::{extent, named};
-use crate::{Attr, Attrs, Key, Level, Levels, Nest, Op, OpDef, OpView, TensorType, Type, TypeError, Value};
+use crate::{Attr, Attrs, Fold, Key, Level, Levels, Nest, Op, OpDef, OpView, TensorType, Type, TypeError, Value};
 use tiga_abi::{DType, Poly};
 
 struct Fill;
@@ -30,6 +30,9 @@ impl OpDef for Fill {
     ) -> Option<Result<Vec<Value>, TypeError>> {
         let dims = op.attrs().dims()?.element();
         Some(nest.builder.op(FILL, operands, Attrs::new().with(Key::Dims, Attr::Dims(dims))))
+    }
+    fn fold(&self, op: OpView<'_>) -> Option<Fold> {
+        op.attrs().dims()?.is_scalar().then(|| Fold::Values(op.operands().to_vec()))
     }
 }
 
@@ -142,6 +145,14 @@ impl OpDef for Reshape {
             }
             _ => Err(op.wrong(0, format!("as many elements as {dims}"))),
         }
+    }
+    fn fold(&self, op: OpView<'_>) -> Option<Fold> {
+        let dims = op.attrs().dims()?;
+        if op.operand(0).ok()?.as_tensor() == Some(dims) {
+            return Some(Fold::Values(op.operands().to_vec()));
+        }
+        let inner = op.def(0).filter(|inner| inner.name() == self.name())?;
+        Some(Fold::Op(RESHAPE, inner.operands().to_vec(), op.attrs().clone()))
     }
 }
 

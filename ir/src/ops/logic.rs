@@ -1,11 +1,11 @@
 //! Logic on `bool` and on the bits of integers.
 
-use super::elementwise::{primitive, same};
-use crate::Scalar;
+use super::elementwise::{dtype, is, operand, primitive, same, twice, undo};
+use crate::{Fold, OpView, Scalar};
 use tiga_abi::DType;
 
 macro_rules! bitwise {
-    ($(#[$doc:meta])* $const:ident, $ty:ident, $name:literal, $op:tt) => {
+    ($(#[$doc:meta])* $const:ident, $ty:ident, $name:literal, $op:tt, $simplify:expr) => {
         primitive!(
             $(#[$doc])*
             $const, $ty, $name, $ty, 2, true,
@@ -15,7 +15,8 @@ macro_rules! bitwise {
                 (Scalar::I32(a), Scalar::I32(b)) => Scalar::I32(a $op b),
                 (Scalar::I64(a), Scalar::I64(b)) => Scalar::I64(a $op b),
                 (a, _) => a,
-            }
+            },
+            |op| $simplify(op)
         );
     };
 }
@@ -36,12 +37,30 @@ macro_rules! shift {
     };
 }
 
+fn zeros(d: DType) -> Scalar {
+    Scalar::from_i64(d, 0)
+}
+
+/// All bits set; of `bool`, `true`.
+fn ones(d: DType) -> Scalar {
+    Scalar::from_i64(d, -1)
+}
+
+/// `x op x = x`, `x op neutral = x`, `x op last = last`.
+fn idempotent(op: OpView<'_>, neutral: fn(DType) -> Scalar, last: fn(DType) -> Scalar) -> Option<Fold> {
+    if twice(op) || is(op, 1, neutral) {
+        return operand(op, 0);
+    }
+    let last = last(dtype(op)?);
+    (op.constant(1) == Some(last)).then_some(Fold::Const(last))
+}
+
 bitwise!(/// And.
-    AND, And, "and", &);
+    AND, And, "and", &, |op| idempotent(op, ones, zeros));
 bitwise!(/// Or.
-    OR, Or, "or", |);
+    OR, Or, "or", |, |op| idempotent(op, zeros, ones));
 bitwise!(/// Exclusive or.
-    XOR, Xor, "xor", ^);
+    XOR, Xor, "xor", ^, |op| if is(op, 1, zeros) { operand(op, 0) } else { None });
 primitive!(
     /// Complement.
     NOT, Not, "not", Not, 1, false,
@@ -51,7 +70,8 @@ primitive!(
         Scalar::I32(a) => Scalar::I32(!a),
         Scalar::I64(a) => Scalar::I64(!a),
         a => a,
-    }
+    },
+    |op| undo(op)
 );
 shift!(/// Left.
     SHL, Shl, "shl", i32::wrapping_shl, i64::wrapping_shl);

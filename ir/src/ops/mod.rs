@@ -29,6 +29,7 @@ pub use compare::{EQ, GE, GT, LE, LT, NE};
 pub use constant::CONST;
 pub use control::{BRANCH, IF, JUMP, REPEAT, RETURN, WHILE, YIELD};
 pub use convert::{BITCAST, CAST};
+pub(crate) use elementwise::fold_elements;
 pub use elementwise::{Elementwise, broadcast};
 pub use extrema::{MAX, MIN};
 pub use field::{FILL, LEN, REDUCE_AXIS, REDUCE_SET, RESHAPE};

@@ -1,7 +1,7 @@
 //! Relations as values: `transpose`, `degree`, `cells`.
 
 use crate::{
-    Attrs, Effect, Key, Level, Levels, Nest, Op, OpDef, OpView, RelKind, RelType, TensorType, Type, TypeError, Value,
+    Attrs, Effect, Fold, Key, Level, Levels, Nest, Op, OpDef, OpView, RelKind, RelType, TensorType, Type, TypeError, Value,
 };
 use tiga_abi::DType;
 
@@ -23,6 +23,10 @@ impl OpDef for Transpose {
             RelKind::Cells => return Err(op.wrong(0, "a stored relation")),
         };
         Ok(vec![Type::Rel(RelType { kind, src: rel.dst.clone(), dst: rel.src.clone(), edges: rel.edges.clone() })])
+    }
+    fn fold(&self, op: OpView<'_>) -> Option<Fold> {
+        let inner = op.def(0).filter(|inner| inner.name() == self.name())?;
+        Some(Fold::Values(inner.operands().to_vec()))
     }
 }
 

@@ -1,3 +1,4 @@
-//! Passes of the loops level.
+//! Passes on loops functions.
 
+pub mod contract;
 pub mod split_units;

@@ -1,0 +1,3 @@
+//! Passes on domain functions.
+
+pub mod inline;

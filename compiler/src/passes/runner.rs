@@ -1,0 +1,237 @@
+//! Runs passes one after the other; the verifiers look at what each leaves, and a failure names the pass.
+
+use crate::lower::kernel::{self, KernelOptions};
+use crate::lower::{LowerError, ReductionLaw};
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+use tiga_abi::{FpMode, Symbol};
+use tiga_ir::verify::{Machine, Violations, verify};
+use tiga_ir::{Level, Module, TypeError, print_module};
+use tiga_source::Loc;
+
+/// A step from module to module.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Its name, that of its file.
+    pub name: &'static str,
+    /// What it does, for `--list-passes`.
+    pub about: &'static str,
+    /// Levels of the functions it reads.
+    pub levels: &'static [Level],
+    /// The level of the functions it makes of them, if that is another one.
+    pub makes: Option<Level>,
+    /// What it does.
+    pub run: fn(&Module, &PassOptions) -> Result<Module, PassError>,
+}
+
+impl Pass {
+    /// How the command line calls it.
+    pub fn flag(&self) -> String {
+        self.name.replace('_', "-")
+    }
+}
+
+/// What passes may depend on besides the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassOptions {
+    /// The floating-point mode and the shapes of reductions.
+    pub law: ReductionLaw,
+    /// What kernels are made for.
+    pub kernel: KernelOptions,
+    /// What the machine has.
+    pub machine: Machine,
+}
+
+impl PassOptions {
+    /// A mode with its start values, for 32-byte vectors on a machine that has everything.
+    pub fn new(fp: FpMode) -> Self {
+        let kernel = KernelOptions { simd_bytes: 32, specialize: Vec::new() };
+        Self { law: ReductionLaw::new(fp), kernel, machine: Machine::FULL }
+    }
+}
+
+/// Why a pass stopped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PassError {
+    /// It built something ill-typed: our bug.
+    #[error("it built an ill-typed instruction: {0}")]
+    Type(#[from] TypeError),
+    /// The level below cannot express something yet.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// A call of a program whose sizes the arguments do not fix.
+    #[error("{loc}: no argument of the call of {callee} fixes its size {symbol}")]
+    FreeSize {
+        /// The program.
+        callee: Symbol,
+        /// The size.
+        symbol: Symbol,
+        /// The call.
+        loc: Loc,
+    },
+}
+
+/// Why a pipeline stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum PipelineError {
+    /// The module broke laws before the first pass.
+    #[error("the module breaks laws:\n{0}")]
+    Input(Violations),
+    /// A pass refused.
+    #[error("pass `{pass}`: {error}")]
+    Pass {
+        /// Its flag.
+        pass: String,
+        /// Why.
+        error: PassError,
+    },
+    /// A pass left a module that breaks laws: our bug.
+    #[error("pass `{pass}` left a module that breaks laws:\n{violations}")]
+    Broken {
+        /// Its flag.
+        pass: String,
+        /// Which.
+        violations: Violations,
+    },
+    /// What was asked for could not be printed.
+    #[error("cannot print: {0}")]
+    Print(#[from] io::Error),
+}
+
+/// After which passes the module is printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Printing {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those with these flags.
+    After(Vec<String>),
+    /// All.
+    Everything,
+}
+
+/// What is looked at while a pipeline runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// The verifiers run before the first pass and after each one.
+    pub verify: bool,
+    /// What is printed.
+    pub print: Printing,
+    /// Whether the time of each pass is printed.
+    pub time: bool,
+    /// The lowest level wanted: the pass that would make a lower one, and all after it, are left out.
+    pub stop_after: Option<Level>,
+}
+
+impl Default for Watch {
+    /// Verifies where debug assertions are checked; prints nothing.
+    fn default() -> Self {
+        Watch { verify: cfg!(debug_assertions), print: Printing::Nothing, time: false, stop_after: None }
+    }
+}
+
+/// [`Watch`] on the command line.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct WatchArgs {
+    /// Print the module after these passes.
+    #[arg(long, value_name = "PASS", value_delimiter = ',', value_parser = known_pass)]
+    print_after: Vec<String>,
+    /// Print the module after every pass.
+    #[arg(long)]
+    print_after_all: bool,
+    /// Print the time that each pass takes.
+    #[arg(long)]
+    time_passes: bool,
+    /// Stop at this level: domain, host, loops or kernel.
+    #[arg(long, value_name = "LEVEL", value_parser = known_level)]
+    stop_after: Option<Level>,
+    /// Verify the module after every pass (always done by builds with debug assertions).
+    #[arg(long)]
+    verify_passes: bool,
+}
+
+impl WatchArgs {
+    /// What the arguments ask for.
+    pub fn watch(&self) -> Watch {
+        let default = Watch::default();
+        let print = match (self.print_after_all, self.print_after.as_slice()) {
+            (true, _) => Printing::Everything,
+            (false, []) => Printing::Nothing,
+            (false, flags) => Printing::After(flags.to_vec()),
+        };
+        let verify = default.verify || self.verify_passes;
+        Watch { verify, print, time: self.time_passes, stop_after: self.stop_after }
+    }
+}
+
+fn known_pass(text: &str) -> Result<String, String> {
+    let flags: Vec<String> = super::ALL.iter().map(Pass::flag).collect();
+    match flags.iter().find(|flag| *flag == text) {
+        Some(flag) => Ok(flag.clone()),
+        None => Err(format!("there are {}", flags.join(", "))),
+    }
+}
+
+fn known_level(text: &str) -> Result<Level, String> {
+    let names = Level::ALL.map(Level::name);
+    Level::ALL.into_iter().find(|l| l.name() == text).ok_or_else(|| format!("there are {}", names.join(", ")))
+}
+
+/// Runs passes in order; `out` takes what is printed.
+///
+/// # Errors
+/// [`PipelineError`].
+pub fn run(
+    module: Module,
+    passes: &[Pass],
+    options: &PassOptions,
+    watch: &Watch,
+    out: &mut dyn Write,
+) -> Result<Module, PipelineError> {
+    if watch.verify {
+        verify(&module, options.machine).map_err(PipelineError::Input)?;
+    }
+    let mut module = module;
+    let mut times: Vec<(String, Duration)> = Vec::new();
+    let wanted = |pass: &Pass| watch.stop_after.is_none_or(|level| pass.makes.is_none_or(|makes| makes <= lowest(level)));
+    for pass in passes.iter().take_while(|pass| wanted(pass)) {
+        let flag = pass.flag();
+        let start = Instant::now();
+        module = (pass.run)(&module, options).map_err(|error| PipelineError::Pass { pass: flag.clone(), error })?;
+        times.push((flag.clone(), start.elapsed()));
+        let print = match &watch.print {
+            Printing::Nothing => false,
+            Printing::After(flags) => flags.contains(&flag),
+            Printing::Everything => true,
+        };
+        if print {
+            write!(out, "// after {flag}\n{}", print_module(&module))?;
+        }
+        if watch.verify {
+            let broken = |violations| PipelineError::Broken { pass: flag, violations };
+            verify(&module, options.machine).map_err(broken)?;
+        }
+    }
+    if watch.time {
+        for (flag, time) in times {
+            writeln!(out, "{:>10.3} ms  {flag}", time.as_secs_f64() * 1e3)?;
+        }
+    }
+    Ok(module)
+}
+
+/// Host and loops functions are made together.
+fn lowest(level: Level) -> Level {
+    if level == Level::Host { Level::Loops } else { level }
+}
+
+/// Adds the kernels to what they were made of.
+pub(super) fn lower_to_kernels(module: &Module, options: &PassOptions) -> Result<Module, PassError> {
+    let mut out = module.clone();
+    for set in kernel::lower(module, &options.kernel)? {
+        for variant in set.variants {
+            out.add(variant);
+        }
+    }
+    Ok(out)
+}

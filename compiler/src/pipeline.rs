@@ -1,0 +1,88 @@
+//! The pipelines: lists of passes from what sema writes down to kernels, read top to bottom.
+
+use crate::lower::kernel::KernelSet;
+use crate::passes::{
+    CANONICALISE, CONTRACT, CSE, DCE, INLINE, LOWER_TO_KERNELS, LOWER_TO_LOOPS, Pass, PassOptions, PipelineError,
+    SPLIT_UNITS, Watch, run,
+};
+use std::io::Write;
+use tiga_ir::{Level, Module};
+
+/// With fixed trees and fused multiply-add. Products are merged before they are contracted: one that two sums use
+/// stays a product.
+pub const DEFAULT: &[Pass] = &[
+    INLINE,
+    CANONICALISE,
+    CSE,
+    DCE,
+    LOWER_TO_LOOPS,
+    CANONICALISE,
+    CSE,
+    CONTRACT,
+    DCE,
+    SPLIT_UNITS,
+    LOWER_TO_KERNELS,
+    DCE,
+];
+
+/// The plain left fold, without contraction: bit-equal to the domain interpreter.
+pub const STRICT: &[Pass] = &[
+    INLINE,
+    CANONICALISE,
+    CSE,
+    DCE,
+    LOWER_TO_LOOPS,
+    CANONICALISE,
+    CSE,
+    DCE,
+    SPLIT_UNITS,
+    LOWER_TO_KERNELS,
+    DCE,
+];
+
+/// Nothing but what has to be done.
+pub const PLAIN: &[Pass] = &[INLINE, LOWER_TO_LOOPS, SPLIT_UNITS, LOWER_TO_KERNELS];
+
+/// The pipeline of a mode.
+pub fn of(fp: tiga_abi::FpMode) -> &'static [Pass] {
+    match fp {
+        tiga_abi::FpMode::Default => DEFAULT,
+        tiga_abi::FpMode::Strict => STRICT,
+    }
+}
+
+/// A module on the levels below the domain.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// Reducers, host and loops functions.
+    pub loops: Module,
+    /// The kernels of each loops function.
+    pub kernels: Vec<KernelSet>,
+}
+
+/// Runs the pipeline of the options' mode on domain functions.
+///
+/// # Errors
+/// [`PipelineError`].
+pub fn lower(
+    module: Module,
+    options: &PassOptions,
+    watch: &Watch,
+    out: &mut dyn Write,
+) -> Result<Lowered, PipelineError> {
+    Ok(apart(run(module, of(options.law.fp), options, watch, out)?))
+}
+
+/// Takes the kernels out of a module; a kernel is called like its loops function, a dot, and its variant.
+pub fn apart(module: Module) -> Lowered {
+    let (kernels, others): (Vec<_>, Vec<_>) = module.funcs.into_iter().partition(|(_, f)| f.level == Level::Kernel);
+    let mut sets: Vec<KernelSet> = Vec::new();
+    for (name, kernel) in kernels {
+        let source = name.rsplit_once('.').map_or(&*name, |(source, _)| source);
+        match sets.last_mut().filter(|set| *set.source == *source) {
+            Some(set) => set.variants.push(kernel),
+            None => sets.push(KernelSet { source: source.into(), variants: vec![kernel] }),
+        }
+    }
+    Lowered { loops: Module { reducers: module.reducers, funcs: others.into_iter().collect() }, kernels: sets }
+}
