@@ -2,13 +2,14 @@
 
 use crate::lower::kernel::{KernelOptions, KernelSet};
 use crate::lower::plan::PlanError;
-use crate::lower::{LowerError, ReductionLaw, domain, kernel, plan};
-use crate::passes::loops::split_units;
+use crate::lower::{LowerError, ReductionLaw, plan};
+use crate::passes::{PassOptions, PipelineError, Watch};
+use crate::pipeline::{self, Lowered};
 use std::collections::BTreeMap;
 use tiga_abi::{CpuTarget, FpMode, Symbol};
 use tiga_backend_llvm::{LlvmError, OptLevel, Options, required_features, simd_bytes};
 use tiga_bundle::{Contents, FORMAT, Manifest, Program, Target};
-use tiga_ir::verify::{Machine, Violations, verify};
+use tiga_ir::verify::Machine;
 use tiga_ir::{Level, Module, print_module};
 
 /// The version of the language, in manifests.
@@ -25,29 +26,36 @@ pub struct CompileOptions {
     pub law: ReductionLaw,
     /// Feature extents that get variants of their own.
     pub specialize: Vec<(Symbol, i64)>,
+    /// What is looked at on the way down, printed on the standard error stream.
+    pub watch: Watch,
 }
 
 impl CompileOptions {
     /// The defaults of the command line, for a target.
     pub fn new(target: CpuTarget, fp: FpMode) -> Self {
-        Self { target, opt: OptLevel::O, law: ReductionLaw::new(fp), specialize: Vec::new() }
+        Self { target, opt: OptLevel::O, law: ReductionLaw::new(fp), specialize: Vec::new(), watch: Watch { verify: true, ..Watch::default() } }
+    }
+
+    /// What the passes are told.
+    pub fn passes(&self) -> PassOptions {
+        let simd_bytes = simd_bytes(self.target) as u32;
+        PassOptions {
+            law: self.law.clone(),
+            kernel: KernelOptions { simd_bytes, specialize: self.specialize.clone() },
+            machine: Machine::from(self.target),
+        }
     }
 }
 
 /// Why there is no bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// A construct that a lower level cannot express yet.
+    /// A pass refused, or broke a law.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+    /// A construct that manifests cannot express.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// A stage left a module that breaks a law: our bug.
-    #[error("after {stage}:\n{violations}")]
-    Broken {
-        /// The stage.
-        stage: &'static str,
-        /// The laws.
-        violations: Violations,
-    },
     /// No plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -74,16 +82,8 @@ pub struct Compilation {
 /// # Errors
 /// [`CompileError`].
 pub fn compile(module: &Module, options: &CompileOptions) -> Result<Compilation, CompileError> {
-    checked("semantic analysis", module)?;
-    let lowered = domain::lower(module, &options.law)?;
-    checked("the lowering to loops", &lowered)?;
-    let loops = split_units::run(&lowered)?;
-    compile_loops(loops, options)
-}
-
-/// Every target of this compiler has FMA.
-fn checked(stage: &'static str, module: &Module) -> Result<(), CompileError> {
-    verify(module, Machine::FULL).map_err(|violations| CompileError::Broken { stage, violations })
+    let mut out = std::io::stderr();
+    code(pipeline::lower(module.clone(), &options.passes(), &options.watch, &mut out)?, options)
 }
 
 /// Compiles host and loops functions whose reductions have been split into units.
@@ -91,17 +91,18 @@ fn checked(stage: &'static str, module: &Module) -> Result<(), CompileError> {
 /// # Errors
 /// [`CompileError`].
 pub fn compile_loops(loops: Module, options: &CompileOptions) -> Result<Compilation, CompileError> {
-    checked("split-units", &loops)?;
-    let simd_bytes = simd_bytes(options.target) as u32;
-    let kernel_options = KernelOptions { simd_bytes, specialize: options.specialize.clone() };
-    let kernels = kernel::lower(&loops, &kernel_options)?;
+    let mut out = std::io::stderr();
+    code(pipeline::kernels(loops, &options.passes(), &options.watch, &mut out)?, options)
+}
+
+fn code(lowered: Lowered, options: &CompileOptions) -> Result<Compilation, CompileError> {
+    let Lowered { loops, kernels } = lowered;
     let mut kernel_module = Module::new();
     for set in &kernels {
         for variant in &set.variants {
             kernel_module.add(variant.clone());
         }
     }
-    checked("the lowering to kernels", &kernel_module)?;
     let names: Vec<Symbol> = kernel_module.funcs.keys().cloned().collect();
     let code =
         tiga_backend_llvm::compile(&kernel_module, &names, &Options { target: options.target, opt: options.opt })?;

@@ -6,6 +6,7 @@ use crate::passes::{
     SPLIT_UNITS, Watch, run,
 };
 use std::io::Write;
+use tiga_abi::FpMode;
 use tiga_ir::{Level, Module};
 
 /// With fixed trees and fused multiply-add. Products are merged before they are contracted: one that two sums use
@@ -40,14 +41,14 @@ pub const STRICT: &[Pass] = &[
     DCE,
 ];
 
-/// Nothing but what has to be done.
-pub const PLAIN: &[Pass] = &[INLINE, LOWER_TO_LOOPS, SPLIT_UNITS, LOWER_TO_KERNELS];
+/// From split loops functions to kernels.
+pub const KERNELS: &[Pass] = &[LOWER_TO_KERNELS, DCE];
 
 /// The pipeline of a mode.
-pub fn of(fp: tiga_abi::FpMode) -> &'static [Pass] {
+pub fn of(fp: FpMode) -> &'static [Pass] {
     match fp {
-        tiga_abi::FpMode::Default => DEFAULT,
-        tiga_abi::FpMode::Strict => STRICT,
+        FpMode::Default => DEFAULT,
+        FpMode::Strict => STRICT,
     }
 }
 
@@ -71,6 +72,19 @@ pub fn lower(
     out: &mut dyn Write,
 ) -> Result<Lowered, PipelineError> {
     Ok(apart(run(module, of(options.law.fp), options, watch, out)?))
+}
+
+/// Runs what is left of a pipeline once reductions have been split into units.
+///
+/// # Errors
+/// [`PipelineError`].
+pub fn kernels(
+    loops: Module,
+    options: &PassOptions,
+    watch: &Watch,
+    out: &mut dyn Write,
+) -> Result<Lowered, PipelineError> {
+    Ok(apart(run(loops, KERNELS, options, watch, out)?))
 }
 
 /// Takes the kernels out of a module; a kernel is called like its loops function, a dot, and its variant.
