@@ -33,7 +33,8 @@ pub struct CompileOptions {
 impl CompileOptions {
     /// The defaults of the command line, for a target.
     pub fn new(target: CpuTarget, fp: FpMode) -> Self {
-        Self { target, opt: OptLevel::O, law: ReductionLaw::new(fp), specialize: Vec::new(), watch: Watch { verify: true, ..Watch::default() } }
+        let (law, watch) = (ReductionLaw::new(fp), Watch::default());
+        Self { target, opt: OptLevel::O, law, specialize: Vec::new(), watch }
     }
 
     /// What the passes are told.

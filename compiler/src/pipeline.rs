@@ -1,10 +1,10 @@
 //! The pipelines: lists of passes from what sema writes down to kernels, read top to bottom.
 
 use crate::lower::kernel::KernelSet;
-use crate::passes::{
-    CANONICALISE, CONTRACT, CSE, DCE, INLINE, LOWER_TO_KERNELS, LOWER_TO_LOOPS, Pass, PassOptions, PipelineError,
-    SPLIT_UNITS, Watch, run,
-};
+use crate::passes::domain::{inline, lower_to_loops};
+use crate::passes::loops::{contract, lower_to_kernels, split_units};
+use crate::passes::ssa::{canonicalise, cse, dce};
+use crate::passes::{Pass, PassOptions, PipelineError, Watch, run};
 use std::io::Write;
 use tiga_abi::FpMode;
 use tiga_ir::{Level, Module};
@@ -12,37 +12,37 @@ use tiga_ir::{Level, Module};
 /// With fixed trees and fused multiply-add. Products are merged before they are contracted: one that two sums use
 /// stays a product.
 pub const DEFAULT: &[Pass] = &[
-    INLINE,
-    CANONICALISE,
-    CSE,
-    DCE,
-    LOWER_TO_LOOPS,
-    CANONICALISE,
-    CSE,
-    CONTRACT,
-    DCE,
-    SPLIT_UNITS,
-    LOWER_TO_KERNELS,
-    DCE,
+    inline::PASS,
+    canonicalise::PASS,
+    cse::PASS,
+    dce::PASS,
+    lower_to_loops::PASS,
+    canonicalise::PASS,
+    cse::PASS,
+    contract::PASS,
+    dce::PASS,
+    split_units::PASS,
+    lower_to_kernels::PASS,
+    dce::PASS,
 ];
 
 /// The plain left fold, without contraction: bit-equal to the domain interpreter.
 pub const STRICT: &[Pass] = &[
-    INLINE,
-    CANONICALISE,
-    CSE,
-    DCE,
-    LOWER_TO_LOOPS,
-    CANONICALISE,
-    CSE,
-    DCE,
-    SPLIT_UNITS,
-    LOWER_TO_KERNELS,
-    DCE,
+    inline::PASS,
+    canonicalise::PASS,
+    cse::PASS,
+    dce::PASS,
+    lower_to_loops::PASS,
+    canonicalise::PASS,
+    cse::PASS,
+    dce::PASS,
+    split_units::PASS,
+    lower_to_kernels::PASS,
+    dce::PASS,
 ];
 
 /// From split loops functions to kernels.
-pub const KERNELS: &[Pass] = &[LOWER_TO_KERNELS, DCE];
+pub const KERNELS: &[Pass] = &[lower_to_kernels::PASS, dce::PASS];
 
 /// The pipeline of a mode.
 pub fn of(fp: FpMode) -> &'static [Pass] {

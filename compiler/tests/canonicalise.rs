@@ -4,13 +4,30 @@
 use tiga_abi::{DType, FpMode};
 use tiga_ir::interp::{Tensor, Value as Array, run_domain};
 use tiga_ir::{Attr, Attrs, Builder, Func, Key, Level, Module, Op, Scalar, SymKind, TensorType, Value, ops};
-use tigac::passes::{CANONICALISE, DCE, PassOptions, Watch, run};
+use tigac::passes::ssa::{canonicalise, dce};
+use tigac::passes::{PassOptions, Watch, run};
 
 /// Elements that tell identities from their look-alikes.
 fn elements(dtype: DType) -> Vec<Scalar> {
     let floats = [
-        0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -7.25, 1e-3, 1e30, -1e30, f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
-        f64::from(f32::MIN_POSITIVE), f64::from(f32::from_bits(1)), f64::from(f32::MAX), 16777217.0,
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        2.0,
+        3.0,
+        -7.25,
+        1e-3,
+        1e30,
+        -1e30,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        f64::from(f32::MIN_POSITIVE),
+        f64::from(f32::from_bits(1)),
+        f64::from(f32::MAX),
+        16777217.0,
     ];
     let ints = [0, 1, -1, 2, 7, -13, 31, 64, i64::from(i32::MAX), i64::from(i32::MIN), i64::MAX, i64::MIN];
     match dtype {
@@ -57,7 +74,9 @@ impl Case {
 /// Canonicalised, if that changes anything; then on all pairs of elements both give the same bits.
 fn check(dtype: DType, module: Module) -> usize {
     let options = PassOptions::new(FpMode::Strict);
-    let after = run(module.clone(), &[CANONICALISE, DCE], &options, &Watch::default(), &mut std::io::sink()).unwrap();
+    let after =
+        run(module.clone(), &[canonicalise::PASS, dce::PASS], &options, &Watch::default(), &mut std::io::sink())
+            .unwrap();
     let (before_text, after_text) = (tiga_ir::print_module(&module), tiga_ir::print_module(&after));
     if before_text == after_text {
         return 0;
@@ -133,7 +152,9 @@ fn ops_of_ops() {
     for dtype in DType::ALL {
         for (inner, _) in elementwise().filter(|(_, arity)| *arity == 1) {
             for (outer, arity) in elementwise().filter(|(_, arity)| *arity <= 2) {
-                for (first, second) in variants(inner).iter().flat_map(|a| variants(outer).into_iter().map(move |b| (a, b))) {
+                for (first, second) in
+                    variants(inner).iter().flat_map(|a| variants(outer).into_iter().map(move |b| (a, b)))
+                {
                     let mut case = Case::new(dtype);
                     let x = case.x;
                     let Ok(value) = case.builder().value(inner, &[x], first.clone()) else { continue };

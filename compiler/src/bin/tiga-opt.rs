@@ -21,7 +21,7 @@ struct Cli {
     #[arg(value_name = "FILE", required_unless_present = "list_passes")]
     file: Option<PathBuf>,
     /// Passes to run, in order; --list-passes says which there are.
-    #[arg(long, value_name = "PASS", value_delimiter = ',', value_parser = pass, conflicts_with = "pipeline")]
+    #[arg(long, value_name = "PASS", value_delimiter = ',', value_parser = passes::named, conflicts_with = "pipeline")]
     pass: Vec<Pass>,
     /// Run the pipeline that `tigac` runs.
     #[arg(long)]
@@ -55,10 +55,6 @@ struct Cli {
     no_fma: bool,
     #[command(flatten)]
     watch: WatchArgs,
-}
-
-fn pass(text: &str) -> Result<Pass, String> {
-    passes::named(text).ok_or_else(|| "--list-passes says which there are".to_owned())
 }
 
 fn fp_mode(text: &str) -> Result<FpMode, String> {
@@ -98,9 +94,8 @@ impl Cli {
         let file = self.file.as_deref().context("no file is given")?;
         let module = parse_module(&file.to_string_lossy(), &read(file)?)?;
         let options = self.options();
-        verify(&module, options.machine)?;
         if self.verify_only {
-            return Ok(());
+            return Ok(verify(&module, options.machine)?);
         }
         let passes = if self.pipeline { pipeline::of(self.fp) } else { &self.pass };
         let module = passes::run(module, passes, &options, &self.watch.watch(), &mut std::io::stderr())?;

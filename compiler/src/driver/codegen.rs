@@ -16,7 +16,7 @@ pub(super) struct CodegenArgs {
     /// The 0 of `-O0`.
     #[arg(short = '0', requires = "optimise", hide = true)]
     zero: bool,
-    /// Floating point: default (fixed trees) or strict (the plain left fold).
+    /// Floating point: default (fixed trees, fused multiply-add) or strict (the plain left fold).
     #[arg(long, value_name = "MODE", value_enum, default_value = "default")]
     pub(super) fp: Fp,
     /// Add kernels for these feature extents, as in F=16,64.
@@ -27,7 +27,7 @@ pub(super) struct CodegenArgs {
 /// How floating-point arithmetic may be arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Fp {
-    /// Fixed leaves and accumulators.
+    /// Fixed leaves and accumulators, products contracted into sums.
     Default,
     /// The plain left fold without contraction.
     Strict,
@@ -56,12 +56,14 @@ pub(super) use without_llvm::Codegen;
 mod with_llvm {
     use super::{Analysis, CodegenArgs, Fp, Kind};
     use crate::pack::{Compilation, CompileOptions, compile, contents};
+    use crate::passes::{Watch, run};
+    use crate::pipeline;
     use crate::sema::{ParamInfo, ProgramInfo};
     use anyhow::Result;
     use tiga_abi::FpMode;
     use tiga_backend_llvm::OptLevel;
     use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};
-    use tiga_ir::SymKind;
+    use tiga_ir::{SymKind, print_module};
 
     /// A compilation that is made when the first form of it is asked for.
     pub(in crate::driver) struct Codegen {
@@ -70,12 +72,13 @@ mod with_llvm {
     }
 
     impl Codegen {
-        pub(in crate::driver) fn new(args: &CodegenArgs) -> Self {
+        pub(in crate::driver) fn new(args: &CodegenArgs, watch: &Watch) -> Self {
             let fp = match args.fp {
                 Fp::Default => FpMode::Default,
                 Fp::Strict => FpMode::Strict,
             };
             let mut options = CompileOptions::new(args.target, fp);
+            options.watch.clone_from(watch);
             options.opt = if args.zero { OptLevel::O0 } else { OptLevel::O };
             for extents in &args.specialize {
                 for value in &extents.values {
@@ -88,11 +91,25 @@ mod with_llvm {
             Self { options, done: None }
         }
 
-        pub(in crate::driver) fn emit(&mut self, kind: Kind, analysis: &Analysis) -> Result<Vec<u8>> {
+        /// Compiles, if that has not been done.
+        pub(in crate::driver) fn compile(&mut self, analysis: &Analysis) -> Result<()> {
             self.check_dimensions(analysis)?;
             if self.done.is_none() {
                 self.done = Some(compile(&analysis.ir, &self.options)?);
             }
+            Ok(())
+        }
+
+        /// The module, as text, at the level where the passes stop.
+        pub(in crate::driver) fn stopped(&self, analysis: &Analysis) -> Result<Vec<u8>> {
+            self.check_dimensions(analysis)?;
+            let (passes, options) = (pipeline::of(self.options.law.fp), self.options.passes());
+            let module = run(analysis.ir.clone(), passes, &options, &self.options.watch, &mut std::io::stderr())?;
+            Ok(print_module(&module).into_bytes())
+        }
+
+        pub(in crate::driver) fn emit(&mut self, kind: Kind, analysis: &Analysis) -> Result<Vec<u8>> {
+            self.compile(analysis)?;
             let done = self.done.as_ref().expect("made above");
             Ok(match kind {
                 Kind::LlvmIr => done.code.llvm_ir().as_bytes().to_vec(),
@@ -162,18 +179,30 @@ mod with_llvm {
 #[cfg(not(feature = "llvm"))]
 mod without_llvm {
     use super::{Analysis, CodegenArgs, Kind};
+    use crate::passes::Watch;
     use anyhow::{Result, bail};
+
+    const WITHOUT: &str =
+        "this tigac was built without LLVM: it has check, eval and --emit=ast,ir; tiga-opt runs passes";
 
     /// A compiler without a back end: check, IR and the interpreter only.
     pub(in crate::driver) struct Codegen;
 
     impl Codegen {
-        pub(in crate::driver) fn new(_: &CodegenArgs) -> Self {
+        pub(in crate::driver) fn new(_: &CodegenArgs, _: &Watch) -> Self {
             Codegen
         }
 
+        pub(in crate::driver) fn compile(&mut self, _: &Analysis) -> Result<()> {
+            bail!(WITHOUT)
+        }
+
+        pub(in crate::driver) fn stopped(&self, _: &Analysis) -> Result<Vec<u8>> {
+            bail!(WITHOUT)
+        }
+
         pub(in crate::driver) fn emit(&mut self, _: Kind, _: &Analysis) -> Result<Vec<u8>> {
-            bail!("this tigac was built without LLVM: it has check, eval and --emit=ast,ir")
+            bail!(WITHOUT)
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::Outcome;
 use super::codegen::{Codegen, CodegenArgs};
 use super::front::{Front, SemaArgs};
+use crate::passes::WatchArgs;
 use anyhow::{Context, bail};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,12 +19,20 @@ pub(super) struct Args {
     #[arg(short, value_name = "PATH")]
     output: Option<PathBuf>,
     /// What to write, and where: ast, ir, llvm-ir, asm, obj, bundle. Texts without a path go to the standard output.
-    #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "bundle")]
+    #[arg(
+        long,
+        value_name = "KIND[=PATH]",
+        value_delimiter = ',',
+        default_value = "bundle",
+        conflicts_with = "stop_after"
+    )]
     emit: Vec<Emit>,
     #[command(flatten)]
     sema: SemaArgs,
     #[command(flatten)]
     codegen: CodegenArgs,
+    #[command(flatten)]
+    watch: WatchArgs,
 }
 
 /// A form of the program that can be written.
@@ -105,7 +114,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let front = Front::read(file, &args.sema.options())?;
     let outcome = front.report();
-    let mut codegen = Codegen::new(&args.codegen);
+    let watch = args.watch.watch();
+    let mut codegen = Codegen::new(&args.codegen, &watch);
+    if outcome == Outcome::Done && watch.stop_after.is_some() {
+        write(args.output.as_deref(), &codegen.stopped(&front.analysis)?)?;
+        return Ok(outcome);
+    }
+    if outcome == Outcome::Done && watch.shows() {
+        // Passes are watched whatever is emitted.
+        codegen.compile(&front.analysis)?;
+    }
     for emit in &args.emit {
         let bytes = match emit.kind {
             Kind::Ast => tiga_syntax::dump(&front.module).into_bytes(),
@@ -113,17 +131,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
             Kind::Ir => tiga_ir::print_module(&front.analysis.ir).into_bytes(),
             kind => codegen.emit(kind, &front.analysis)?,
         };
-        match args.path(emit, file) {
-            Some(path) => {
-                let write = |w: &mut dyn tiga_formats::WriteSeek| w.write_all(&bytes);
-                tiga_formats::write_file(&path, write)?;
-            }
-            None => {
-                let mut out = std::io::stdout();
-                out.write_all(&bytes).context("cannot write to the standard output")?;
-                out.flush().context("cannot write to the standard output")?;
-            }
-        }
+        write(args.path(emit, file).as_deref(), &bytes)?;
     }
     Ok(outcome)
+}
+
+/// Without a path to the standard output.
+fn write(path: Option<&Path>, bytes: &[u8]) -> anyhow::Result<()> {
+    match path {
+        Some(path) => {
+            let write = |w: &mut dyn tiga_formats::WriteSeek| w.write_all(bytes);
+            tiga_formats::write_file(path, write)?;
+        }
+        None => {
+            let mut out = std::io::stdout();
+            out.write_all(bytes).context("cannot write to the standard output")?;
+            out.flush().context("cannot write to the standard output")?;
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Runs passes one after the other; the verifiers look at what each leaves, and a failure names the pass.
 
-use crate::lower::kernel::{self, KernelOptions};
+use crate::lower::kernel::KernelOptions;
 use crate::lower::{LowerError, ReductionLaw};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -111,10 +111,8 @@ pub enum Printing {
 }
 
 /// What is looked at while a pipeline runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
-    /// The verifiers run before the first pass and after each one.
-    pub verify: bool,
     /// What is printed.
     pub print: Printing,
     /// Whether the time of each pass is printed.
@@ -123,53 +121,44 @@ pub struct Watch {
     pub stop_after: Option<Level>,
 }
 
-impl Default for Watch {
-    /// Verifies where debug assertions are checked; prints nothing.
-    fn default() -> Self {
-        Watch { verify: cfg!(debug_assertions), print: Printing::Nothing, time: false, stop_after: None }
+impl Watch {
+    /// Whether passes are to run for what can be seen of them, wanted or not.
+    pub fn shows(&self) -> bool {
+        self.time || self.print != Printing::Nothing || self.stop_after.is_some()
     }
 }
 
 /// [`Watch`] on the command line.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct WatchArgs {
-    /// Print the module after these passes.
+    /// Print the module after these passes, on the standard error stream.
     #[arg(long, value_name = "PASS", value_delimiter = ',', value_parser = known_pass)]
     print_after: Vec<String>,
     /// Print the module after every pass.
     #[arg(long)]
     print_after_all: bool,
-    /// Print the time that each pass takes.
+    /// Print the time that each pass takes, on the standard error stream.
     #[arg(long)]
     time_passes: bool,
     /// Stop at this level: domain, host, loops or kernel.
     #[arg(long, value_name = "LEVEL", value_parser = known_level)]
     stop_after: Option<Level>,
-    /// Verify the module after every pass (always done by builds with debug assertions).
-    #[arg(long)]
-    verify_passes: bool,
 }
 
 impl WatchArgs {
     /// What the arguments ask for.
     pub fn watch(&self) -> Watch {
-        let default = Watch::default();
         let print = match (self.print_after_all, self.print_after.as_slice()) {
             (true, _) => Printing::Everything,
             (false, []) => Printing::Nothing,
             (false, flags) => Printing::After(flags.to_vec()),
         };
-        let verify = default.verify || self.verify_passes;
-        Watch { verify, print, time: self.time_passes, stop_after: self.stop_after }
+        Watch { print, time: self.time_passes, stop_after: self.stop_after }
     }
 }
 
-fn known_pass(text: &str) -> Result<String, String> {
-    let flags: Vec<String> = super::ALL.iter().map(Pass::flag).collect();
-    match flags.iter().find(|flag| *flag == text) {
-        Some(flag) => Ok(flag.clone()),
-        None => Err(format!("there are {}", flags.join(", "))),
-    }
+fn known_pass(text: &str) -> Result<String, super::UnknownPass> {
+    super::named(text).map(|pass| pass.flag())
 }
 
 fn known_level(text: &str) -> Result<Level, String> {
@@ -177,7 +166,7 @@ fn known_level(text: &str) -> Result<Level, String> {
     Level::ALL.into_iter().find(|l| l.name() == text).ok_or_else(|| format!("there are {}", names.join(", ")))
 }
 
-/// Runs passes in order; `out` takes what is printed.
+/// Runs passes in order, and the verifiers before the first and after each; `out` takes what is printed.
 ///
 /// # Errors
 /// [`PipelineError`].
@@ -188,12 +177,11 @@ pub fn run(
     watch: &Watch,
     out: &mut dyn Write,
 ) -> Result<Module, PipelineError> {
-    if watch.verify {
-        verify(&module, options.machine).map_err(PipelineError::Input)?;
-    }
+    verify(&module, options.machine).map_err(PipelineError::Input)?;
     let mut module = module;
     let mut times: Vec<(String, Duration)> = Vec::new();
-    let wanted = |pass: &Pass| watch.stop_after.is_none_or(|level| pass.makes.is_none_or(|makes| makes <= lowest(level)));
+    let wanted =
+        |pass: &Pass| watch.stop_after.is_none_or(|level| pass.makes.is_none_or(|makes| makes <= lowest(level)));
     for pass in passes.iter().take_while(|pass| wanted(pass)) {
         let flag = pass.flag();
         let start = Instant::now();
@@ -207,9 +195,12 @@ pub fn run(
         if print {
             write!(out, "// after {flag}\n{}", print_module(&module))?;
         }
-        if watch.verify {
-            let broken = |violations| PipelineError::Broken { pass: flag, violations };
-            verify(&module, options.machine).map_err(broken)?;
+        let broken = |violations| PipelineError::Broken { pass: flag, violations };
+        verify(&module, options.machine).map_err(broken)?;
+    }
+    if let Printing::After(flags) = &watch.print {
+        for flag in flags.iter().filter(|flag| times.iter().all(|(ran, _)| ran != *flag)) {
+            writeln!(out, "// {flag} did not run")?;
         }
     }
     if watch.time {
@@ -223,15 +214,4 @@ pub fn run(
 /// Host and loops functions are made together.
 fn lowest(level: Level) -> Level {
     if level == Level::Host { Level::Loops } else { level }
-}
-
-/// Adds the kernels to what they were made of.
-pub(super) fn lower_to_kernels(module: &Module, options: &PassOptions) -> Result<Module, PassError> {
-    let mut out = module.clone();
-    for set in kernel::lower(module, &options.kernel)? {
-        for variant in set.variants {
-            out.add(variant);
-        }
-    }
-    Ok(out)
 }

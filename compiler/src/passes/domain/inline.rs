@@ -1,11 +1,18 @@
 //! Replaces each call of a program by the program's code, with its sets and dimensions made those of the arguments.
 
-use crate::passes::{PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions};
 use indexmap::IndexMap;
 use tiga_abi::{Poly, Symbol};
 use tiga_ir::ops::{self, Substitution, substitute, unify};
-use tiga_ir::{
-    Acc, AccRow, Attr, Block, Body, Func, Inst, Key, Level, Module, Region, Space, Transplant, Type, Value,
+use tiga_ir::{Acc, AccRow, Attr, Block, Body, Func, Inst, Key, Level, Module, Region, Space, Transplant, Type, Value};
+
+/// Calls of programs become their code.
+pub const PASS: Pass = Pass {
+    name: "inline",
+    about: "replaces calls of programs by their code",
+    levels: &[Level::Domain],
+    makes: None,
+    run,
 };
 
 /// Inlines all calls, those in what was inlined too: calls form no cycle.

@@ -1,3 +1,4 @@
 //! Passes on domain functions.
 
 pub mod inline;
+pub mod lower_to_loops;

@@ -4,11 +4,20 @@
 //! It is a rewrite of the loops level, so that the loops interpreter says what its bits are. A product that anything
 //! else uses stays: it would be computed twice, with different bits.
 
-use crate::passes::{PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions};
 use indexmap::IndexMap;
 use tiga_abi::FpMode;
 use tiga_ir::{
     Attr, Attrs, Block, Body, Builder, Inst, InstData, Key, Level, Module, Reducer, Region, Type, TypeError, Value, ops,
+};
+
+/// Products and sums become one rounding.
+pub const PASS: Pass = Pass {
+    name: "contract",
+    about: "makes fma of a product and a sum, also as the step of a reduction (not with --fp=strict)",
+    levels: &[Level::Loops],
+    makes: None,
+    run,
 };
 
 /// Contracts every loops function.

@@ -2,11 +2,21 @@
 //! and their join. Afterwards a fold is at most one leaf, and units may be cut anywhere among workers.
 
 use crate::lower::LowerError;
+use crate::passes::Pass;
 use indexmap::{IndexMap, IndexSet};
 use tiga_abi::{Poly, SizeExpr, Symbol};
 use tiga_ir::{
     Attr, Attrs, Block, Body, Builder, Func, Inst, Key, Level, Module, Over, Reducer, Space, SymKind, TensorType,
     Transplant, Type, Value, ops,
+};
+
+/// Reductions become leaves and trees.
+pub const PASS: Pass = Pass {
+    name: "split_units",
+    about: "splits reductions into units: short rows, leaves, the tree that joins them",
+    levels: &[Level::Host, Level::Loops],
+    makes: None,
+    run: |module, _| Ok(run(module)?),
 };
 
 /// Splits every loops function that needs it, and its launches.

@@ -2,14 +2,22 @@
 
 use super::each_body;
 use super::replace::Replacements;
-use crate::passes::{PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions};
 use tiga_ir::{
     Attr, Attrs, Block, Body, Builder, Fold, Inst, Key, Level, Module, OpView, Region, Scalar, Type, TypeError, Value,
     ops,
 };
 
-/// Levels whose functions are rewritten.
-pub const LEVELS: &[Level] = &[Level::Domain, Level::Loops];
+/// Simpler instructions with the same bits.
+pub const PASS: Pass = Pass {
+    name: "canonicalise",
+    about: "folds constants and replaces instructions by simpler ones with the same bits",
+    levels: LEVELS,
+    makes: None,
+    run,
+};
+
+const LEVELS: &[Level] = &[Level::Domain, Level::Loops];
 
 /// Rewrites until nothing changes: every fold leaves less to fold.
 ///

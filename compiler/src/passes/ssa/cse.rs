@@ -5,13 +5,16 @@
 
 use super::each_body;
 use super::replace::Replacements;
-use crate::passes::{PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions};
 use indexmap::IndexMap;
 use std::fmt::Write;
 use tiga_ir::{Body, Effect, Inst, Level, Module, Region, Value, ops};
 
-/// Levels whose functions are rewritten.
-pub const LEVELS: &[Level] = &[Level::Domain, Level::Loops];
+/// Equal computations once.
+pub const PASS: Pass =
+    Pass { name: "cse", about: "merges instructions that compute the same", levels: LEVELS, makes: None, run };
+
+const LEVELS: &[Level] = &[Level::Domain, Level::Loops];
 
 /// Keeps the first of equal instructions.
 ///

@@ -4,12 +4,20 @@
 //! count by what they hold, not by their own effect: all of them end.
 
 use super::each_body;
-use crate::passes::{PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions};
 use indexmap::{IndexMap, IndexSet};
 use tiga_ir::{Block, Body, Effect, Inst, Level, Module, Region, Value, ValueDef, ops};
 
-/// Levels whose functions are rewritten.
-pub const LEVELS: &[Level] = &[Level::Domain, Level::Loops, Level::Kernel];
+/// What nothing needs.
+pub const PASS: Pass = Pass {
+    name: "dce",
+    about: "drops instructions, carried values and blocks that nothing needs",
+    levels: LEVELS,
+    makes: None,
+    run,
+};
+
+const LEVELS: &[Level] = &[Level::Domain, Level::Loops, Level::Kernel];
 
 /// Keeps what is needed.
 ///

@@ -1,0 +1,28 @@
+//! Loops functions get kernels, as [`crate::lower::kernel`] says.
+
+use crate::lower::kernel;
+use crate::passes::{Pass, PassError, PassOptions};
+use tiga_ir::{Level, Module};
+
+/// The way down from the loops level.
+pub const PASS: Pass = Pass {
+    name: "lower_to_kernels",
+    about: "adds the kernels of each loops function, the generic one last",
+    levels: &[Level::Loops],
+    makes: Some(Level::Kernel),
+    run,
+};
+
+/// Adds the kernels to what they are made of.
+///
+/// # Errors
+/// A construct that kernels cannot express.
+pub fn run(module: &Module, options: &PassOptions) -> Result<Module, PassError> {
+    let mut out = module.clone();
+    for set in kernel::lower(module, &options.kernel)? {
+        for variant in set.variants {
+            out.add(variant);
+        }
+    }
+    Ok(out)
+}
