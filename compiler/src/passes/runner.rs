@@ -140,7 +140,7 @@ pub struct WatchArgs {
     /// Print the time that each pass takes, on the standard error stream.
     #[arg(long)]
     time_passes: bool,
-    /// Stop at this level: domain, host, loops or kernel.
+    /// Stop at this level (domain, host, loops or kernel) and print the module.
     #[arg(long, value_name = "LEVEL", value_parser = known_level)]
     stop_after: Option<Level>,
 }
