@@ -1,7 +1,8 @@
 //! Relations as values: `transpose`, `degree`, `cells`.
 
 use crate::{
-    Attrs, Effect, Fold, Key, Level, Levels, Nest, Op, OpDef, OpView, RelKind, RelType, TensorType, Type, TypeError, Value,
+    Attrs, Effect, Fold, Key, Level, Levels, Nest, Op, OpDef, OpView, RelKind, RelType, TensorType, Type, TypeError,
+    Value,
 };
 use tiga_abi::DType;
 
