@@ -1,5 +1,6 @@
 //! Every fold keeps every bit: all elementwise ops on all element types, with variables, constants and each other as
 //! operands, before and after, on the elements where identities fail.
+#![allow(clippy::unwrap_used)]
 
 use tiga_abi::{DType, FpMode};
 use tiga_ir::interp::{Tensor, Value as Array, run_domain};

@@ -1,4 +1,5 @@
 //! The runner and the pipelines: order, failures that name their pass, what is printed.
+#![allow(clippy::unwrap_used)]
 
 use tiga_abi::FpMode;
 use tiga_ir::verify::{Machine, verify};
@@ -119,7 +120,7 @@ fn a_pipeline_stops_at_a_level_and_prints_what_is_asked_for() {
     for (level, made) in [(Level::Domain, 0), (Level::Host, 1), (Level::Loops, 1), (Level::Kernel, 2)] {
         let mut out = Vec::new();
         let print = Printing::After(vec!["lower-to-loops".into(), "lower-to-kernels".into()]);
-        let watch = Watch { stop_after: Some(level), print, time: true, ..Watch::default() };
+        let watch = Watch { stop_after: Some(level), print, time: true };
         run(model(), DEFAULT, &options, &watch, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
         assert_eq!(out.matches("// after ").count(), made, "{level}");
