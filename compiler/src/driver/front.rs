@@ -8,6 +8,9 @@ use tiga_abi::DType;
 use tiga_source::{Diagnostic, Severity, Sources};
 use tiga_syntax::ast;
 
+/// Of more findings, only this many are shown.
+const SHOWN: usize = 100;
+
 /// Why a file has no tree.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontError {
@@ -77,8 +80,11 @@ impl Front {
     /// Shows all findings on the standard error stream, and how many errors there are.
     pub fn report(&self) -> Outcome {
         let color = std::io::stderr().is_terminal();
-        for diagnostic in &self.diagnostics {
+        for diagnostic in self.diagnostics.iter().take(SHOWN) {
             eprintln!("{}\n", diagnostic.render(&self.sources, color));
+        }
+        if self.diagnostics.len() > SHOWN {
+            eprintln!("{} more findings are not shown\n", self.diagnostics.len() - SHOWN);
         }
         match self.errors() {
             0 => Outcome::Done,

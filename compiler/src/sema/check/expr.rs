@@ -112,7 +112,7 @@ impl Checker<'_> {
 
     fn unknown_value(&mut self, name: &ast::Name) -> Expr {
         let error = SemaError::UnknownValue { name: name.text.clone() }.at(name.span).label("not found");
-        let locals = self.scope.iter().rev().map(|(n, _)| n.as_str());
+        let locals = self.scope.names();
         let generics = self.generics.keys().map(|s| &**s).filter(|s| !s.contains('.'));
         let constants = self.table.names(|e| matches!(e, Entry::Constant(_)));
         let candidates: Vec<&str> = locals.chain(generics).chain(constants).chain(NAMED_NUMBERS).collect();

@@ -154,7 +154,8 @@ impl<'a> Checker<'a> {
             self.report(error.at(node.span));
             return None;
         }
-        self.scope.retain(|(name, _)| name != "src" && name != "edge");
+        self.scope.hide("src");
+        self.scope.hide("edge");
         let mut names = Vec::new();
         for (name, ty) in node.names.iter().zip(outs) {
             if node.names.iter().take(names.len()).any(|n| n.text == name.text) {

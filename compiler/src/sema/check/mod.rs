@@ -9,6 +9,7 @@ mod control;
 mod expr;
 mod message;
 mod operator;
+mod scope;
 
 pub(crate) use message::MessageBody;
 
@@ -20,6 +21,7 @@ use super::resolve::Resolver;
 use super::signature::{Generics, Param};
 use super::ty::{Graph, Tensor, Ty};
 use crate::builtin::BuiltinReducer;
+use scope::Scope;
 use tiga_abi::DType;
 use tiga_ir::Scalar;
 use tiga_source::{Diagnostic, Span};
@@ -32,8 +34,7 @@ pub(crate) struct Checker<'a> {
     errors: &'a mut Vec<Diagnostic>,
     elems: Elems,
     locals: Vec<Local>,
-    /// Names that mean a local, innermost last.
-    scope: Vec<(String, LocalId)>,
+    scope: Scope,
     calls: Vec<(Callee, Span)>,
     reducers: Vec<(BuiltinReducer, Elem)>,
     literals: Vec<(Elem, String, Span)>,
@@ -50,7 +51,7 @@ impl<'a> Checker<'a> {
             errors,
             elems: Elems::default(),
             locals: Vec::new(),
-            scope: Vec::new(),
+            scope: Scope::default(),
             calls: Vec::new(),
             reducers: Vec::new(),
             literals: Vec::new(),
@@ -176,19 +177,19 @@ impl<'a> Checker<'a> {
     fn bind(&mut self, name: &str, ty: Ty, span: Span) -> LocalId {
         let id = LocalId(self.locals.len());
         self.locals.push(Local { name: name.to_owned(), ty, span });
-        self.scope.push((name.to_owned(), id));
+        self.scope.bind(name, id);
         id
     }
 
     fn lookup(&self, name: &str) -> Option<LocalId> {
-        self.scope.iter().rev().find(|(n, _)| n == name).map(|(_, id)| *id)
+        self.scope.lookup(name)
     }
 
     /// Runs with names that vanish afterwards.
     fn scoped<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
-        let depth = self.scope.len();
+        let depth = self.scope.depth();
         let result = run(self);
-        self.scope.truncate(depth);
+        self.scope.leave(depth);
         result
     }
 

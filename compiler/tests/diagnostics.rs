@@ -1,0 +1,75 @@
+//! The text of every diagnostic, as committed: `diagnostics/CODE.txt` for the example of each page, and the page that
+//! puts the commonest mistakes beside rustc's messages. `BLESS=1` writes them anew.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use std::path::{Path, PathBuf};
+use tiga_abi::DType;
+use tigac::driver::Front;
+use tigac::sema::SemaOptions;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn rendered(text: &str, options: &SemaOptions) -> String {
+    let front = Front::of_text("model.tg", text.to_owned(), options).unwrap();
+    let shown: Vec<String> = front.diagnostics.iter().map(|d| d.render(&front.sources, false)).collect();
+    shown.join("\n\n") + "\n"
+}
+
+/// The text between the fence and the next one.
+fn fenced<'a>(text: &'a str, fence: &str) -> Vec<&'a str> {
+    text.split(&format!("```{fence}\n")).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+fn bless() -> bool {
+    std::env::var_os("BLESS").is_some_and(|v| v == "1")
+}
+
+#[test]
+fn every_code_says_what_it_said() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics");
+    let mut differ = Vec::new();
+    let mut pages: Vec<PathBuf> =
+        std::fs::read_dir(root().join("docs/errors")).unwrap().map(|e| e.unwrap().path()).collect();
+    pages.sort();
+    for page in pages {
+        let code = page.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = std::fs::read_to_string(&page).unwrap();
+        let mut options = SemaOptions::default();
+        if code == "TG0109" {
+            options.set.insert("real".into(), DType::F64);
+        }
+        // The page of the internal error has no example.
+        let Some(example) = fenced(&text, "tg").first().copied() else { continue };
+        let found = rendered(example, &options);
+        let golden = folder.join(format!("{code}.txt"));
+        if bless() {
+            std::fs::write(&golden, &found).unwrap();
+        } else if std::fs::read_to_string(&golden).unwrap_or_default() != found {
+            differ.push(format!("{code}:\n{found}"));
+        }
+    }
+    assert!(differ.is_empty(), "BLESS=1 writes these:\n{}", differ.join("\n"));
+}
+
+#[test]
+fn the_page_beside_rustc_is_true() {
+    let path = root().join("docs/diagnostics.md");
+    let mut page = std::fs::read_to_string(&path).unwrap();
+    let models: Vec<String> = fenced(&page, "tg").into_iter().map(str::to_owned).collect();
+    let said: Vec<String> = fenced(&page, "tigac").into_iter().map(str::to_owned).collect();
+    assert_eq!((models.len(), said.len()), (10, 10));
+    let mut same = true;
+    for (model, old) in models.iter().zip(&said) {
+        let new = rendered(model, &SemaOptions::default());
+        same &= *old == new;
+        page = page.replace(old, &new);
+    }
+    if bless() {
+        std::fs::write(&path, page).unwrap();
+    } else {
+        assert!(same, "BLESS=1 writes it anew");
+    }
+}

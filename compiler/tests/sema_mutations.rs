@@ -1,0 +1,100 @@
+//! Whatever a text says, analysis ends without a panic, and what it accepts is IR that prints and parses back.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use std::path::Path;
+use tiga_ir::{parse_module, print_module};
+use tigac::driver::Front;
+use tigac::sema::SemaOptions;
+
+/// Numbers that look random and are the same every time (xorshift64*).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
+    }
+}
+
+/// Words, numbers and single signs.
+fn tokens(text: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for c in text.chars() {
+        let word = |c: char| c.is_alphanumeric() || c == '_';
+        match out.last_mut() {
+            Some(last) if word(c) && last.chars().all(word) => last.push(c),
+            _ => out.push(c.to_string()),
+        }
+    }
+    out
+}
+
+/// A few tokens dropped, doubled, exchanged, or replaced by others of any text.
+fn mutated(tokens: &[String], others: &[String], random: &mut Random) -> String {
+    let mut out = tokens.to_vec();
+    for _ in 0..=random.below(3) {
+        let i = random.below(out.len());
+        match random.below(4) {
+            0 => drop(out.remove(i)),
+            1 => out.insert(i, out[i].clone()),
+            2 => {
+                let j = random.below(out.len());
+                out.swap(i, j);
+            }
+            _ => out[i] = others[random.below(others.len())].clone(),
+        }
+    }
+    out.concat()
+}
+
+fn texts() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut out: Vec<String> = Vec::new();
+    for folder in ["../examples", "syntax/tests/programs"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|e| e == "tg") {
+                out.push(std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let cases = ["names", "types", "messages", "control"];
+    for name in cases {
+        let text = std::fs::read_to_string(root.join(format!("tests/cases/{name}.txt"))).unwrap();
+        let program = |chunk: &str| chunk.lines().skip_while(|l| l.starts_with("TG")).collect::<Vec<_>>().join("\n");
+        out.extend(text.split("----\n").map(program));
+    }
+    out.sort();
+    out
+}
+
+#[test]
+fn changed_texts_are_refused_or_accepted_whole() {
+    let texts: Vec<Vec<String>> = texts().iter().map(|t| tokens(t)).collect();
+    let all: Vec<String> = texts.concat().into_iter().filter(|t| !t.trim().is_empty()).collect();
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let (mut accepted, mut refused) = (0, 0);
+    for text in &texts {
+        for _ in 0..60 {
+            let text = mutated(text, &all, &mut random);
+            let front = Front::of_text("model.tg", text.clone(), &SemaOptions::default()).unwrap();
+            let internal = front.diagnostics.iter().find(|d| d.code == "TG0999");
+            assert!(internal.is_none(), "{internal:?}\n{text}");
+            for diagnostic in &front.diagnostics {
+                diagnostic.render(&front.sources, false);
+            }
+            if front.errors() > 0 {
+                refused += 1;
+                continue;
+            }
+            accepted += 1;
+            let printed = print_module(&front.analysis.ir);
+            let again = parse_module("model.tir", &printed).unwrap_or_else(|e| panic!("{e}\n{text}\n{printed}"));
+            assert_eq!(print_module(&again), printed, "{text}");
+        }
+    }
+    assert!(accepted > 100 && refused > 1000, "{accepted} accepted, {refused} refused");
+}
