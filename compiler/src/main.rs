@@ -7,7 +7,7 @@ const STACK_BYTES: usize = 256 << 20;
 
 fn main() -> ExitCode {
     match std::thread::Builder::new().stack_size(STACK_BYTES).spawn(tigac::driver::main) {
-        Ok(thread) => thread.join().unwrap_or(ExitCode::FAILURE),
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(tigac::driver::INTERNAL)),
         Err(error) => {
             eprintln!("error: cannot start: {error}");
             ExitCode::FAILURE

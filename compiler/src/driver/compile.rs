@@ -127,7 +127,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     for emit in &args.emit {
         let bytes = match emit.kind {
             Kind::Ast => tiga_syntax::dump(&front.module).into_bytes(),
-            _ if outcome == Outcome::Errors => continue,
+            _ if outcome != Outcome::Done => continue,
             Kind::Ir => tiga_ir::print_module(&front.analysis.ir).into_bytes(),
             kind => codegen.emit(kind, &front.analysis)?,
         };

@@ -31,8 +31,9 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let front = Front::read(&args.file, &args.sema.options())?;
-    if front.report() == Outcome::Errors {
-        return Ok(Outcome::Errors);
+    let outcome = front.report();
+    if outcome != Outcome::Done {
+        return Ok(outcome);
     }
     let program = program(&front.analysis.programs, args.program.as_deref())?;
     let outputs: Vec<(usize, PathBuf)> = args.outputs.iter().map(|o| output(program, o)).collect::<Result<_>>()?;

@@ -8,6 +8,9 @@ use tiga_abi::DType;
 use tiga_source::{Diagnostic, Severity, Sources};
 use tiga_syntax::ast;
 
+/// The code of what analysis accepts and the IR does not.
+const INTERNAL: &str = "TG0999";
+
 /// Of more findings, only this many are shown.
 const SHOWN: usize = 100;
 
@@ -86,17 +89,22 @@ impl Front {
         if self.diagnostics.len() > SHOWN {
             eprintln!("{} more findings are not shown\n", self.diagnostics.len() - SHOWN);
         }
-        match self.errors() {
-            0 => Outcome::Done,
-            1 => {
-                eprintln!("error: aborting due to 1 previous error");
-                Outcome::Errors
-            }
-            n => {
-                eprintln!("error: aborting due to {n} previous errors");
-                Outcome::Errors
-            }
+        let mut codes: Vec<&str> =
+            self.diagnostics.iter().filter(|d| d.severity == Severity::Error).map(|d| d.code).collect();
+        match codes.len() {
+            0 => return Outcome::Done,
+            1 => eprintln!("error: aborting due to 1 previous error\n"),
+            n => eprintln!("error: aborting due to {n} previous errors\n"),
         }
+        codes.sort_unstable();
+        codes.dedup();
+        if let [only] = codes.as_slice() {
+            eprintln!("For more information about this error, try `tigac --explain {only}`.");
+        } else {
+            eprintln!("These errors have explanations: {}.", codes.join(", "));
+            eprintln!("For more information about one of them, try `tigac --explain {}`.", codes[0]);
+        }
+        if codes.contains(&INTERNAL) { Outcome::Internal } else { Outcome::Errors }
     }
 }
 

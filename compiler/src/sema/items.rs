@@ -104,7 +104,7 @@ impl<'a> Table<'a> {
                     Entry::Broken
                 }
                 ItemKind::Vjp(vjp) => {
-                    errors.push(SemaError::Vjp.at(item.span));
+                    errors.push(SemaError::Vjp.at(item.span).help("write the gradient as a program of its own"));
                     table.vjps.push(&vjp.program.text);
                     continue;
                 }
@@ -140,7 +140,8 @@ impl<'a> Table<'a> {
             let written = match &alias.ty.kind {
                 TypeKind::Tensor { element, axes } if axes.is_empty() => element_type(self, element, errors),
                 _ => {
-                    errors.push(SemaError::AliasType.at(alias.ty.span));
+                    let error = SemaError::AliasType.at(alias.ty.span).label("not an element type");
+                    errors.push(error.help("write the shape where the type is used"));
                     None
                 }
             };
@@ -150,7 +151,12 @@ impl<'a> Table<'a> {
         for name in unused.into_keys() {
             let start = Span::new(module.span.file, 0, 0);
             let error = SemaError::UnusedOverride { name: name.clone() }.at(start);
-            errors.push(error.help(format!("a file declares such a type as `type {name} = f32`")));
+            let names: Vec<&str> = self.alias_names().collect();
+            let error = match tiga_source::nearest(&name, names.iter().copied()) {
+                Some(near) => error.help(format!("a type with a similar name exists: `--set {near}=…`")),
+                None => error.help(format!("a file declares such a type as `type {name} = f32`")),
+            };
+            errors.push(error.label("in this file"));
         }
     }
 
@@ -215,7 +221,8 @@ impl<'a> Table<'a> {
             results.push((result.name.text.as_str().into(), ty));
         }
         if results.is_empty() {
-            errors.push(SemaError::NoResult { name: ast.name.text.clone() }.at(ast.name.span));
+            let error = SemaError::NoResult { name: ast.name.text.clone() }.at(ast.name.span);
+            errors.push(error.label("gives nothing").help("name what it gives: `-> (out: f32[N])`"));
         }
         let result = match results.as_slice() {
             [] => Ty::Error,
@@ -290,7 +297,12 @@ fn message_params(signature: &Signature, errors: &mut Vec<Diagnostic>) {
             Ty::Tensor(t) if t.set.is_none() => continue,
             _ => "is a tensor or scalar without a set",
         };
-        errors.push(SemaError::MessageParam { name: param.name.to_string(), rule }.at(param.span));
+        errors.push(SemaError::MessageParam { name: param.name.to_string(), rule }.at(param.span).label(
+            match &param.ty {
+                Ty::Record(_) => "a record",
+                other => other.sort(),
+            },
+        ));
     }
     if is_over_set(&signature.result) {
         let error = SemaError::TypePlace { what: "field" }.at(signature.span);

@@ -34,13 +34,13 @@ mod ty;
 pub use error::SemaError;
 
 use check::Checker;
-use emit::{Bodies, EmitError, Emitter, Limits};
+use emit::{Bodies, EmitError, Emitter, Limits, Places};
 use items::Table;
 use signature::Generics;
 use std::collections::BTreeMap;
 use tiga_abi::{DType, Symbol};
 use tiga_ir::{Module, SymKind, Type};
-use tiga_source::{Diagnostic, Severity, Sources};
+use tiga_source::{Diagnostic, Loc, Severity, Sources, Span};
 use tiga_syntax::ast;
 
 /// What analysis is asked for.
@@ -59,6 +59,8 @@ pub struct Analysis {
     pub programs: Vec<ProgramInfo>,
     /// Mistakes, in the order of their places.
     pub diagnostics: Vec<Diagnostic>,
+    /// What stands at each place that the IR names.
+    pub places: BTreeMap<Loc, Span>,
 }
 
 /// What a user of a program sees.
@@ -113,9 +115,10 @@ pub fn analyse(module: &ast::Module, sources: &Sources, options: &SemaOptions) -
     let order = order::check(&table, &bodies, &mut errors);
     let programs = table.programs.iter().map(program_info).collect();
     let mut ir = Module::new();
+    let places = Places::default();
     let broken = module.items.iter().any(|item| item.recovered);
     if errors.is_empty() && !broken {
-        let emitter = Emitter { table: &table, bodies: &bodies, sources, limits: &Limits::default() };
+        let emitter = Emitter { table: &table, bodies: &bodies, sources, limits: &Limits::default(), places: &places };
         if let Err(diagnostic) = emit_all(emitter, &order, &mut ir) {
             errors.push(*diagnostic);
         }
@@ -125,7 +128,7 @@ pub fn analyse(module: &ast::Module, sources: &Sources, options: &SemaOptions) -
     }
     errors.sort_by_key(|d| (d.primary.span.start, d.primary.span.end));
     errors.dedup();
-    Analysis { ir, programs, diagnostics: errors }
+    Analysis { ir, programs, diagnostics: errors, places: places.into_map() }
 }
 
 /// Checks every body.
@@ -137,8 +140,7 @@ fn bodies(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Bodies {
     }
     for f in &table.functions {
         let s = &f.signature;
-        let body = (!f.item.recovered)
-            .then(|| Checker::body(table, &s.generics, &s.params, &f.ast.body, &s.result, &s.name, errors));
+        let body = (!f.item.recovered).then(|| Checker::body(table, s, &f.ast.body, &[f.ast.result.span], errors));
         out.functions.push(body);
     }
     for m in &table.messages {
@@ -147,8 +149,8 @@ fn bodies(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Bodies {
     }
     for p in &table.programs {
         let s = &p.signature;
-        let body = (!p.item.recovered)
-            .then(|| Checker::body(table, &s.generics, &s.params, &p.ast.body, &s.result, &s.name, errors));
+        let declared: Vec<Span> = p.ast.results.iter().map(|r| r.ty.span).collect();
+        let body = (!p.item.recovered).then(|| Checker::body(table, s, &p.ast.body, &declared, errors));
         out.programs.push(body);
     }
     out
@@ -170,7 +172,9 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
                 EmitError::Type(error) => SemaError::Internal { detail: error.to_string() }.at(program.span),
                 EmitError::Limit(span, what) => SemaError::Expansion { name: program.name.clone(), what }
                     .at(program.span)
-                    .also(span, "while writing this"),
+                    .label("too much code")
+                    .also(span, "while writing this")
+                    .help("each call is written out: repeat with `loop`, or make several programs"),
             })
         })?;
         ir.add(func);

@@ -92,10 +92,14 @@ impl Walk<'_> {
             Callee::Function(i) => self.table.functions[i].signature.span,
             Callee::Program(i) => self.table.programs[i].signature.span,
         };
-        let diagnostic = error.at(span).also(declared, "declared here");
+        let again = match target {
+            Callee::Constant(_) => "which needs it again",
+            _ => "which is part of itself",
+        };
+        let diagnostic = error.at(span).label(again).also(declared, "declared here");
         self.errors.push(match target {
             Callee::Constant(_) => diagnostic,
-            _ => diagnostic.help("calls are inlined; repeat with `loop`"),
+            _ => diagnostic.help("calls are written out; repeat with `loop`"),
         });
     }
 }
@@ -107,7 +111,7 @@ fn inside_messages(table: &Table<'_>, bodies: &Bodies, errors: &mut Vec<Diagnost
         for (callee, span) in &message.edge.calls {
             if let Some((place, what)) = needs_whole_graph(bodies, *callee) {
                 let error = SemaError::InsideMessage { what: what.to_owned(), message: item.signature.name.clone() };
-                errors.push(error.at(*span).also(place, "it stands here"));
+                errors.push(error.at(*span).label("called here").also(place, "it stands here"));
             }
         }
     }

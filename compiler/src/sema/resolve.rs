@@ -66,6 +66,10 @@ impl Resolver<'_> {
                 Axis::Set(symbol) if i == 0 => set = Some(symbol),
                 Axis::Set(symbol) => {
                     let error = SemaError::SetNotFirst { set: symbol.to_string() }.at(axis.span);
+                    let error = match &set {
+                        Some(first) => error.label(format!("`{first}` is its set already")),
+                        None => error.label("not the first axis"),
+                    };
                     self.errors.push(error.help("a field has one set, and its feature extents follow it"));
                     whole = false;
                 }
@@ -138,7 +142,7 @@ impl Resolver<'_> {
     }
 
     fn not_an_extent(&mut self, span: Span) -> Axis {
-        let error = SemaError::NotAnExtent.at(span);
+        let error = SemaError::NotAnExtent.at(span).label("an extent cannot be computed in this way");
         self.errors.push(
             error.help("an extent is a set, a dimension, an integer, or a sum, difference or product of such extents"),
         );
@@ -208,20 +212,21 @@ impl Resolver<'_> {
 /// A field that graphs do not have.
 pub(crate) fn unknown_graph_field(name: &str, graph: &Graph, field: &ast::Name) -> Diagnostic {
     let error = SemaError::UnknownField { owner: format!("graph `{name}`"), field: field.text.clone() };
-    unknown_field(error, field, graph.set_names().iter().copied())
+    unknown_field(error, field, graph.set_names().iter().copied(), |_| false)
 }
 
-/// Lists the fields there are, and the nearest spelling.
+/// Lists the fields there are, and the nearest spelling among those that are not given yet.
 pub(crate) fn unknown_field<'a>(
     error: SemaError,
     field: &ast::Name,
     fields: impl Iterator<Item = &'a str> + Clone,
+    given: impl Fn(&str) -> bool,
 ) -> Diagnostic {
     let list: Vec<String> = fields.clone().map(|f| format!("`{f}`")).collect();
     let there =
         if list.is_empty() { "it has no fields".to_owned() } else { format!("its fields are {}", list.join(", ")) };
     let diagnostic = error.at(field.span).label("unknown field").note(there);
-    match nearest(&field.text, fields) {
+    match nearest(&field.text, fields.filter(|f| !given(f))) {
         Some(near) => diagnostic.suggest(field.span, "a field with a similar name exists", near),
         None => diagnostic,
     }
@@ -230,6 +235,18 @@ pub(crate) fn unknown_field<'a>(
 /// The operators of extents.
 pub(crate) const fn computes(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul)
+}
+
+/// What other languages call an element type.
+fn nearest_type(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "float" | "float32" | "single" => "f32",
+        "double" | "float64" => "f64",
+        "int" | "int32" => "i32",
+        "long" | "int64" | "usize" | "isize" => "i64",
+        "boolean" => "bool",
+        _ => return None,
+    })
 }
 
 /// The element type of a name: a scalar, or an alias of one.
@@ -243,13 +260,14 @@ pub(crate) fn element_type(table: &Table<'_>, name: &ast::Name, errors: &mut Vec
         return Some(dtype);
     }
     if LATER_TYPES.contains(&name.text.as_str()) {
-        errors.push(SemaError::ElementType { name: name.text.clone() }.at(name.span));
+        let error = SemaError::ElementType { name: name.text.clone() }.at(name.span);
+        errors.push(error.help("element types of this version are `f32`, `f64`, `i32`, `i64` and `bool`"));
         return None;
     }
     let error = SemaError::UnknownType { name: name.text.clone() }.at(name.span).label("not found");
     let candidates = DType::ALL.iter().map(|d| d.name()).chain(table.alias_names());
-    errors.push(match nearest(&name.text, candidates) {
-        Some(near) => error.suggest(name.span, "a similar name exists", near),
+    errors.push(match nearest_type(&name.text).or_else(|| nearest(&name.text, candidates)) {
+        Some(near) => error.suggest(name.span, "a similar element type exists", near),
         None => error.help("element types are f32, f64, i32, i64 and bool; `type` names more"),
     });
     None

@@ -35,7 +35,10 @@ pub(crate) fn balance<'i>(file: FileId, lexemes: Vec<Lexeme<'i>>) -> Balanced<'i
                     lexeme.token = opener.token.closer().unwrap_or(lexeme.token);
                 }
                 (Some(closed), Some(innermost)) if closed < open.len() => {
-                    error.get_or_insert_with(|| unclosed(file, &innermost));
+                    error.get_or_insert_with(|| {
+                        let closes = format!("this closes `{}`, opened before it", spelling(open[closed].token));
+                        unclosed(file, &innermost).also(span(file, &lexeme), closes)
+                    });
                     open.push(innermost);
                     close(&mut open, closed + 1, lexeme.start, &mut out);
                     open.pop();
@@ -66,16 +69,17 @@ fn span(file: FileId, lexeme: &Lexeme<'_>) -> Span {
 }
 
 fn unopened(file: FileId, close: &Lexeme<'_>) -> Diagnostic {
-    SyntaxError::Unopened { close: spelling(close.token) }.at(span(file, close))
+    SyntaxError::Unopened { close: spelling(close.token) }.at(span(file, close)).label("nothing is open here")
 }
 
 fn unclosed(file: FileId, open: &Lexeme<'_>) -> Diagnostic {
-    SyntaxError::Unclosed { open: spelling(open.token) }.at(span(file, open))
+    SyntaxError::Unclosed { open: spelling(open.token) }.at(span(file, open)).label("never closed")
 }
 
 fn mismatched(file: FileId, open: &Lexeme<'_>, close: &Lexeme<'_>) -> Diagnostic {
     let error = SyntaxError::Mismatched { open: spelling(open.token), close: spelling(close.token) };
-    error.at(span(file, close)).also(span(file, open), "opened here")
+    let wanted = open.token.closer().map_or(String::new(), |closer| format!("expected `{}`", spelling(closer)));
+    error.at(span(file, close)).label(wanted).also(span(file, open), "opened here")
 }
 
 /// Whether the tree of these tokens could be deeper than [`MAX_DEPTH`], and at which token. Counts what may deepen
@@ -100,7 +104,9 @@ pub(crate) fn too_deep(file: FileId, lexemes: &[Lexeme<'_>]) -> Option<Diagnosti
             *count += 1;
             depth += 1;
             if depth > MAX_DEPTH {
-                return Some(SyntaxError::TooDeep { limit: MAX_DEPTH }.at(span(file, lexeme)));
+                return Some(
+                    SyntaxError::TooDeep { limit: MAX_DEPTH }.at(span(file, lexeme)).label("too deep from here on"),
+                );
             }
             if token.closer().is_some() {
                 counts.push(0);

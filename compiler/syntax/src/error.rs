@@ -104,7 +104,15 @@ impl SyntaxError {
             SyntaxError::MisplacedModuleDoc => diagnostic.help("document an item with `///`"),
             SyntaxError::UnnamedResult => diagnostic.help("name each result: `-> (out: f32[N])`"),
             SyntaxError::CommentStyle => diagnostic.help("write `//` at the start of each line of the comment"),
-            SyntaxError::ChainedComparison => diagnostic.help("join two comparisons: `a < b && b < c`"),
+            SyntaxError::TooManyErrors { .. } => diagnostic
+                .label("and so on from here")
+                .help("correct the first ones: later ones often follow from them"),
+            SyntaxError::MissingEdge { .. } => diagnostic
+                .label("sends nothing along its edges")
+                .help("write `edge { … }`: what one edge carries to its `dst`"),
+            SyntaxError::DuplicateClause { clause: "reduce" } => {
+                diagnostic.help("several reducers are a tuple, one for each value of the edge: `reduce (sum, max)`")
+            }
             _ => diagnostic,
         }
     }

@@ -182,8 +182,16 @@ impl<'i> Scene<'_, 'i> {
         use Token::*;
         let compares = matches!(self.found()?, EqEq | NotEq | Less | LessEq | Greater | GreaterEq);
         let open = self.expected.has("&&") && !self.expected.has("==");
-        (compares && open)
-            .then(|| Explanation { diagnostic: Some(SyntaxError::ChainedComparison.at(self.span())), repair: None })
+        let middle = self.span_before(1);
+        let alone = self.before(2).is_some_and(|t| matches!(t, EqEq | NotEq | Less | LessEq | Greater | GreaterEq));
+        (compares && open).then(|| {
+            let error = SyntaxError::ChainedComparison.at(self.span()).label("a second comparison");
+            let diagnostic = match alone {
+                true => error.suggest(middle.after(), "join two comparisons", format!(" && {}", self.text(middle))),
+                false => error.help("join two comparisons: `a < b && b < c`"),
+            };
+            Explanation { diagnostic: Some(diagnostic), repair: None }
+        })
     }
 
     /// A program's result without a name.
@@ -305,6 +313,9 @@ impl<'i> Scene<'_, 'i> {
         // A list that only lacks its comma can be read on.
         let starts = self.found().is_some_and(|token| token.is_name() || token == Token::LBrace);
         let repair = if starts && self.expected.has(",") {
+            if diagnostic.suggestions.is_empty() && diagnostic.help.is_empty() {
+                diagnostic = diagnostic.suggest(self.span_before(1).after(), "separate them by `,`", ",");
+            }
             self.replace(self.index, self.index, Some(Token::Comma))
         } else if self.found() == Some(Token::Semi) && self.in_clauses() {
             self.replace(self.index, self.index + 1, None)

@@ -29,6 +29,27 @@ impl Span {
     pub fn to(self, other: Span) -> Span {
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
+
+    /// Its first `bytes` bytes: the keyword or sign that something begins with.
+    pub fn first(self, bytes: usize) -> Span {
+        Span { end: self.start.saturating_add(bytes as u32).min(self.end), ..self }
+    }
+
+    /// The place before it, for insertions.
+    pub fn before(self) -> Span {
+        Span { end: self.start, ..self }
+    }
+
+    /// The place after it, for insertions.
+    pub fn after(self) -> Span {
+        Span { start: self.end, ..self }
+    }
+
+    /// The place before its last byte: where another element goes between delimiters.
+    pub fn inside_end(self) -> Span {
+        let place = self.end.saturating_sub(1).max(self.start);
+        Span { start: place, end: place, ..self }
+    }
 }
 
 /// One file: its name as the user gave it, its text, and where its lines start.

@@ -2,13 +2,35 @@
 
 use super::super::error::SemaError;
 use super::super::hir::Expr;
-use super::super::signature::{Generics, Signature};
+use super::super::signature::{Param, Signature};
 use super::super::ty::{Graph, Substitution, Tensor, Ty};
 use super::{Checker, count};
 use tiga_abi::{Poly, Symbol};
 use tiga_ir::SymKind;
 use tiga_source::{Span, nearest};
 use tiga_syntax::ast::{self, ArgKind};
+
+/// Where a call stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site {
+    /// The name that is called.
+    pub(super) callee: Span,
+    /// The call with its arguments.
+    pub(super) whole: Span,
+    /// Graphs among the arguments that are no parameter: 1 for a message that got its graph.
+    pub(super) graphs: usize,
+}
+
+impl Site {
+    pub(super) fn new(callee: Span, whole: Span) -> Site {
+        Site { callee, whole, graphs: 0 }
+    }
+
+    /// Where another argument would be written.
+    pub(super) fn end(self) -> Span {
+        self.whole.inside_end()
+    }
+}
 
 /// What the symbols of a callee stand for, with the argument that decided it.
 #[derive(Default)]
@@ -60,49 +82,68 @@ impl Checker<'_> {
     /// Arguments in the order of the parameters; `None` where one is missing, which is reported.
     pub(super) fn arrange<'e>(
         &mut self,
-        callee: &str,
-        names: &[&str],
+        signature: &Signature,
         args: &'e [ast::Arg],
-        span: Span,
+        site: Site,
     ) -> Vec<Option<&'e ast::Expr>> {
-        let mut out: Vec<Option<&ast::Expr>> = vec![None; names.len()];
+        let params = &signature.params;
+        let callee = || signature.name.clone();
+        let mut out: Vec<Option<&ast::Expr>> = vec![None; params.len()];
         let mut failed = false;
         for arg in args {
             let ArgKind::Named(name) = &arg.kind else { continue };
-            match names.iter().position(|n| *n == name.text) {
-                Some(i) if out[i].is_some() => {
-                    let error = SemaError::RepeatedArgument { callee: callee.to_owned(), name: name.text.clone() };
-                    self.report(error.at(name.span));
+            match params.iter().position(|p| *p.name == name.text).map(|i| &mut out[i]) {
+                Some(Some(first)) => {
+                    let error = SemaError::RepeatedArgument { callee: callee(), name: name.text.clone() };
+                    let again = error.at(arg.span).label("given again here").also(first.span, "first given here");
+                    self.report(again);
                     failed = true;
                 }
-                Some(i) => out[i] = Some(&arg.value),
+                Some(slot) => *slot = Some(&arg.value),
                 None => {
-                    self.unknown_argument(callee, names, name);
+                    let names: Vec<&str> = params.iter().map(|p| &*p.name).collect();
+                    self.unknown_argument(&signature.name, &names, &free(&names, args), name);
                     failed = true;
                 }
             }
         }
-        let positional: Vec<&ast::Expr> =
-            args.iter().filter(|a| !matches!(a.kind, ArgKind::Named(_))).map(|a| &a.value).collect();
-        let mut given = positional.iter();
+        let mut given = args.iter().filter(|a| !matches!(a.kind, ArgKind::Named(_)));
         for slot in out.iter_mut().filter(|slot| slot.is_none()) {
-            *slot = given.next().copied();
+            *slot = given.next().map(|a| &a.value);
         }
-        if given.next().is_some() {
-            let found = count(args.len(), "argument");
-            let error =
-                SemaError::ArgumentCount { callee: callee.to_owned(), expected: count(names.len(), "argument"), found };
-            self.report(error.at(span));
+        if let Some(extra) = given.next() {
+            let expected = count(params.len() + site.graphs, "argument");
+            let found = count(args.len() + site.graphs, "argument");
+            let error = SemaError::ArgumentCount { callee: callee(), expected, found };
+            self.report(error.at(extra.span).label("one too many").also(signature.span, "declared here"));
         } else if !failed {
-            for (name, _) in names.iter().zip(&out).filter(|(_, slot)| slot.is_none()) {
-                let error = SemaError::MissingArgument { callee: callee.to_owned(), name: (*name).to_owned() };
-                self.report(error.at(span));
+            for (param, _) in params.iter().zip(&out).filter(|(_, slot)| slot.is_none()) {
+                self.missing_argument(&signature.name, param, args.len() + site.graphs > 0, site);
             }
         }
         out
     }
 
-    pub(super) fn unknown_argument(&mut self, callee: &str, names: &[&str], name: &ast::Name) {
+    fn missing_argument(&mut self, callee: &str, param: &Param, after_others: bool, site: Site) {
+        let error = SemaError::MissingArgument { callee: callee.to_owned(), name: param.name.to_string() };
+        let comma = if after_others { ", " } else { "" };
+        let value = match &param.ty {
+            Ty::Record(fields) => {
+                let fields: Vec<String> = fields.iter().map(|(name, _)| format!("{name}: …")).collect();
+                format!("{{{}}}", fields.join(", "))
+            }
+            _ => "…".to_owned(),
+        };
+        let diagnostic = error
+            .at(site.callee)
+            .label(format!("`{}: {}` is missing", param.name, self.show(&param.ty)))
+            .also(param.span, "declared here")
+            .suggest(site.end(), "give it a value", format!("{comma}{}: {value}", param.name));
+        self.report(diagnostic);
+    }
+
+    /// A named argument that is no parameter; `free` are the parameters that nothing gives yet.
+    pub(super) fn unknown_argument(&mut self, callee: &str, names: &[&str], free: &[&str], name: &ast::Name) {
         let error = SemaError::UnknownArgument { callee: callee.to_owned(), name: name.text.clone() };
         let list: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
         let mut diagnostic = error.at(name.span).label("unknown parameter");
@@ -111,14 +152,14 @@ impl Checker<'_> {
         } else {
             diagnostic = diagnostic.note(format!("its parameters are {}", list.join(", ")));
         }
-        if let Some(near) = nearest(&name.text, names.iter().copied()) {
+        if let Some(near) = nearest(&name.text, free.iter().copied()) {
             diagnostic = diagnostic.suggest(name.span, "a parameter with a similar name exists", near);
         }
         self.report(diagnostic);
     }
 
     /// Checks arguments against parameters; the callee's symbols, or `None` if something was reported.
-    pub(super) fn unify(&mut self, signature: &Signature, args: &[Option<Expr>], span: Span) -> Option<Substitution> {
+    pub(super) fn unify(&mut self, signature: &Signature, args: &[Option<Expr>], site: Site) -> Option<Substitution> {
         let mut bindings = Bindings::default();
         let pairs = || signature.params.iter().zip(args).filter_map(|(p, a)| Some((p, a.as_ref()?)));
         for (param, arg) in pairs() {
@@ -129,7 +170,7 @@ impl Checker<'_> {
             let text = format!("parameter `{}`: `{}`", param.name, self.show(&param.ty));
             whole &= self.argument(&mut bindings, &param.ty, arg, (param.span, &text));
         }
-        (whole && self.all_bound(signature, &signature.generics, &bindings, span)).then_some(bindings.map)
+        (whole && self.all_bound(signature, &bindings, site)).then_some(bindings.map)
     }
 
     /// One argument against a parameter's type.
@@ -173,14 +214,8 @@ impl Checker<'_> {
     }
 
     /// Whether every symbol of the callee is known.
-    pub(super) fn all_bound(
-        &mut self,
-        signature: &Signature,
-        generics: &Generics,
-        bindings: &Bindings,
-        span: Span,
-    ) -> bool {
-        for (symbol, generic) in generics {
+    pub(super) fn all_bound(&mut self, signature: &Signature, bindings: &Bindings, site: Site) -> bool {
+        for (symbol, generic) in &signature.generics {
             if bindings.map.contains_key(symbol) {
                 continue;
             }
@@ -188,7 +223,8 @@ impl Checker<'_> {
             let what = if generic.kind == SymKind::Dim { "a dimension" } else { "a set" };
             self.report(
                 error
-                    .at(span)
+                    .at(site.callee)
+                    .label(format!("no argument says what `{symbol}` is"))
                     .also(generic.span, "declared here")
                     .note(format!("{what} is known from an argument in whose type it stands alone")),
             );
@@ -196,6 +232,13 @@ impl Checker<'_> {
         }
         true
     }
+}
+
+/// The parameters that neither a name nor a place gives a value.
+fn free<'n>(names: &[&'n str], args: &[ast::Arg]) -> Vec<&'n str> {
+    let named = |name: &str| args.iter().any(|a| matches!(&a.kind, ArgKind::Named(n) if n.text == name));
+    let by_place = args.iter().filter(|a| !matches!(a.kind, ArgKind::Named(_))).count();
+    names.iter().copied().filter(|name| !named(name)).skip(by_place).collect()
 }
 
 impl Bindings {

@@ -69,51 +69,51 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 impl Checker<'_> {
     pub(super) fn builtin(&mut self, name: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
         match name.text.as_str() {
-            "sum" => self.reduction(BuiltinReducer::Sum, args, span),
-            "mean" => self.reduction(BuiltinReducer::Mean, args, span),
-            "prod" => self.reduction(BuiltinReducer::Prod, args, span),
-            "max" if reduces(args) => self.reduction(BuiltinReducer::Max, args, span),
-            "min" if reduces(args) => self.reduction(BuiltinReducer::Min, args, span),
-            "len" => self.len(args, span),
-            "fill" => self.fill(args, span),
-            "in_degree" => self.degree(&name.text, true, args, span),
-            "out_degree" => self.degree(&name.text, false, args, span),
-            "transpose" => self.transpose(args, span),
-            "where" => match self.positional("where", &[3], args, span) {
-                Some(args) => self.select(args, span),
+            "sum" => self.reduction(BuiltinReducer::Sum, name, args, span),
+            "mean" => self.reduction(BuiltinReducer::Mean, name, args, span),
+            "prod" => self.reduction(BuiltinReducer::Prod, name, args, span),
+            "max" if reduces(args) => self.reduction(BuiltinReducer::Max, name, args, span),
+            "min" if reduces(args) => self.reduction(BuiltinReducer::Min, name, args, span),
+            "len" => self.len(name, args, span),
+            "fill" => self.fill(name, args, span),
+            "in_degree" => self.degree(name, true, args, span),
+            "out_degree" => self.degree(name, false, args, span),
+            "transpose" => self.transpose(name, args, span),
+            "where" => match self.positional(name, &[3], args) {
+                Some(args) => self.select(args, name.span, span),
                 None => self.poison(span),
             },
-            "isnan" => self.composite(Composite::IsNan, args, span),
-            "relu" => self.composite(Composite::Relu, args, span),
-            "leaky_relu" => self.composite(Composite::LeakyRelu, args, span),
+            "isnan" => self.composite(Composite::IsNan, name, args, span),
+            "relu" => self.composite(Composite::Relu, name, args, span),
+            "leaky_relu" => self.composite(Composite::LeakyRelu, name, args, span),
             _ => match callable(&name.text) {
-                Some(op) => self.op_call(op, &name.text, args, span),
+                Some(op) => self.op_call(op, name, args, span),
                 None => self.unknown_function(name, args, span),
             },
         }
     }
 
-    fn op_call(&mut self, op: Op, name: &str, args: &[ast::Arg], span: Span) -> Expr {
+    fn op_call(&mut self, op: Op, name: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
         let arity = op.0.elementwise().map_or(0, |e| e.arity());
-        match self.positional(name, &[arity], args, span) {
-            Some(args) => self.elementwise(op, args, Domain::ANY, name, span),
+        match self.positional(name, &[arity], args) {
+            Some(args) => self.elementwise(op, args, Domain::ANY, (&name.text, name.span), span),
             None => self.poison(span),
         }
     }
 
     /// `isnan(x)`, `relu(x)`, `leaky_relu(x, slope)`.
-    fn composite(&mut self, which: Composite, args: &[ast::Arg], span: Span) -> Expr {
-        let (name, op, arity, domain) = match which {
-            Composite::IsNan => ("isnan", ops::NE, 1, Domain::FLOAT),
-            Composite::Relu => ("relu", ops::MAX, 1, Domain::ANY),
-            Composite::LeakyRelu => ("leaky_relu", ops::MUL, 2, Domain::FLOAT),
+    fn composite(&mut self, which: Composite, name: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
+        let (op, arity, domain) = match which {
+            Composite::IsNan => (ops::NE, 1, Domain::FLOAT),
+            Composite::Relu => (ops::MAX, 1, Domain::ANY),
+            Composite::LeakyRelu => (ops::MUL, 2, Domain::FLOAT),
         };
-        let Some(args) = self.positional(name, &[arity], args, span) else {
+        let Some(args) = self.positional(name, &[arity], args) else {
             return self.poison(span);
         };
         // The op with the same rule stands in for the function; unary ones meet themselves.
         let operands = if arity == 1 { vec![args[0].clone(), args[0].clone()] } else { args.clone() };
-        let typed = self.elementwise(op, operands, domain, name, span);
+        let typed = self.elementwise(op, operands, domain, (&name.text, name.span), span);
         match typed.kind {
             Kind::Error => typed,
             _ => Expr { ty: typed.ty, span, kind: Kind::Composite(which, args) },
@@ -121,15 +121,15 @@ impl Checker<'_> {
     }
 
     /// `sum(x)` over the set, `sum(x, axis: k)` over one axis.
-    fn reduction(&mut self, reducer: BuiltinReducer, args: &[ast::Arg], span: Span) -> Expr {
+    fn reduction(&mut self, reducer: BuiltinReducer, callee: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
         let named = |a: &&ast::Arg| matches!(&a.kind, ArgKind::Named(n) if n.text == "axis");
         let axis = args.iter().find(named).map(|a| &a.value);
         let rest: Vec<ast::Arg> = args.iter().filter(|a| !named(a)).cloned().collect();
         if let Some(ArgKind::Named(name)) = rest.iter().map(|a| &a.kind).find(|k| matches!(k, ArgKind::Named(_))) {
-            self.unknown_argument(reducer.name(), &["axis"], name);
+            self.unknown_argument(reducer.name(), &["axis"], &["axis"], name);
             return self.poison(span);
         }
-        let Some(values) = self.positional(reducer.name(), &[1], &rest, span) else {
+        let Some(values) = self.positional(callee, &[1], &rest) else {
             return self.poison(span);
         };
         let Some(value) = values.into_iter().next() else {
@@ -141,17 +141,21 @@ impl Checker<'_> {
         if !self.elems.restrict(tensor.elem, Domain::where_(|d| reducer.accepts(d))) {
             let found = self.elems.name(tensor.elem).to_owned();
             let error = SemaError::ReducerElements { reducer: reducer.name().to_owned(), found };
-            let diagnostic = self.point_at_declarations(error.at(span), [&value]);
+            let error = error
+                .at(callee.span)
+                .label("needs numbers")
+                .also(value.span, format!("this is `{}`", self.show(&value.ty)));
+            let diagnostic = self.point_at_declarations(error, [&value]);
             return self.fail(diagnostic.help("`f32(c)` or `i64(c)` makes 0 and 1 of a condition"), span);
         }
         self.reducers.push((reducer, tensor.elem));
         match axis {
-            None => self.over_set(reducer, value, &tensor, span),
-            Some(axis) => self.over_axis(reducer, value, &tensor, axis, span),
+            None => self.over_set(reducer, value, &tensor, callee.span, span),
+            Some(axis) => self.over_axis(reducer, value, &tensor, (axis, callee.span), span),
         }
     }
 
-    fn over_set(&mut self, reducer: BuiltinReducer, value: Expr, tensor: &Tensor, span: Span) -> Expr {
+    fn over_set(&mut self, reducer: BuiltinReducer, value: Expr, tensor: &Tensor, callee: Span, span: Span) -> Expr {
         if tensor.set.is_none() {
             let error = SemaError::NoSet { reducer: reducer.name().to_owned(), found: self.show(&value.ty) };
             let error = error.at(value.span).label(format!("this is {}", value.ty.sort()));
@@ -159,7 +163,7 @@ impl Checker<'_> {
             let help = format!("`{}(…, axis: -1)` reduces over the last axis", reducer.name());
             return self.fail(diagnostic.help(help), span);
         }
-        self.needs_whole_graph(span, format!("`{}` over a set", reducer.name()));
+        self.needs_whole_graph(callee, format!("`{}` over a set", reducer.name()));
         Expr { ty: Ty::Tensor(tensor.element()), span, kind: Kind::ReduceSet(reducer, Box::new(value)) }
     }
 
@@ -168,11 +172,12 @@ impl Checker<'_> {
         reducer: BuiltinReducer,
         value: Expr,
         tensor: &Tensor,
-        axis: &ast::Expr,
+        (axis, callee): (&ast::Expr, Span),
         span: Span,
     ) -> Expr {
         let Some(written) = integer(axis) else {
-            return self.fail(SemaError::AxisNotConstant.at(axis.span), span);
+            let error = SemaError::AxisNotConstant.at(axis.span).label("not a literal");
+            return self.fail(error.help("axes are numbered from 0, or from −1 at the end"), span);
         };
         let rank = tensor.rank() as i64;
         let index = if written < 0 { written + rank } else { written };
@@ -182,12 +187,12 @@ impl Checker<'_> {
                 "it has {}, numbered from 0, or from −1 at the end",
                 count(tensor.rank(), "axis").replace("axiss", "axes")
             );
-            let diagnostic = self.point_at_declarations(error.at(axis.span), [&value]);
+            let diagnostic = self.point_at_declarations(error.at(axis.span).label("no such axis"), [&value]);
             return self.fail(diagnostic.note(axes), span);
         }
         let feature = index - i64::from(tensor.set.is_some());
         if feature < 0 {
-            return self.over_set(reducer, value, tensor, span);
+            return self.over_set(reducer, value, tensor, callee, span);
         }
         let mut dims = tensor.dims.clone();
         dims.remove(feature as usize);
@@ -196,26 +201,31 @@ impl Checker<'_> {
     }
 
     /// Arguments as written, none named.
-    fn written<'e>(&mut self, callee: &str, n: usize, args: &'e [ast::Arg], span: Span) -> Option<Vec<&'e ast::Expr>> {
+    fn written<'e>(&mut self, callee: &ast::Name, n: usize, args: &'e [ast::Arg]) -> Option<Vec<&'e ast::Expr>> {
         if let Some(arg) = args.iter().find(|a| a.kind != ArgKind::Positional) {
             let name = match &arg.kind {
                 ArgKind::Named(name) => name.text.clone(),
                 _ => "at most".to_owned(),
             };
-            self.report(SemaError::UnknownArgument { callee: callee.to_owned(), name }.at(arg.span));
+            let error = SemaError::UnknownArgument { callee: callee.text.clone(), name }.at(arg.span);
+            self.report(error.label("unknown parameter").note("its arguments have no names"));
             return None;
         }
         if args.len() != n {
             let (expected, found) = (count(n, "argument"), count(args.len(), "argument"));
-            self.report(SemaError::ArgumentCount { callee: callee.to_owned(), expected, found }.at(span));
+            let error = SemaError::ArgumentCount { callee: callee.text.clone(), expected, found };
+            self.report(match args.get(n) {
+                Some(extra) => error.at(extra.span).label("one too many"),
+                None => error.at(callee.span).label("too few arguments"),
+            });
             return None;
         }
         Some(args.iter().map(|a| &a.value).collect())
     }
 
     /// `len(N)`, `len(g.edges)`, `len(F)`.
-    fn len(&mut self, args: &[ast::Arg], span: Span) -> Expr {
-        let Some(args) = self.written("len", 1, args, span) else {
+    fn len(&mut self, callee: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
+        let Some(args) = self.written(callee, 1, args) else {
             return self.poison(span);
         };
         if let ExprKind::Name(name) = &args[0].kind
@@ -237,8 +247,8 @@ impl Checker<'_> {
     }
 
     /// `fill(N, v)`, `fill([N, F], v)`.
-    fn fill(&mut self, args: &[ast::Arg], span: Span) -> Expr {
-        let Some(args) = self.written("fill", 2, args, span) else {
+    fn fill(&mut self, callee: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
+        let Some(args) = self.written(callee, 2, args) else {
             return self.poison(span);
         };
         let axes: &[ast::Expr] = match &args[0].kind {
@@ -258,22 +268,23 @@ impl Checker<'_> {
             return self.fail(diagnostic, span);
         }
         if set.is_some() {
-            self.needs_whole_graph(span, "a field over a set".to_owned());
+            self.needs_whole_graph(callee.span, "a field over a set".to_owned());
         }
         Expr { ty: Ty::Tensor(Tensor { elem: tensor.elem, set, dims }), span, kind: Kind::Fill(Box::new(value)) }
     }
 
-    fn graph(&mut self, callee: &str, args: &[ast::Arg], span: Span) -> Option<(Expr, Graph)> {
-        let value = self.positional(callee, &[1], args, span)?.into_iter().next()?;
+    fn graph(&mut self, callee: &ast::Name, args: &[ast::Arg]) -> Option<(Expr, Graph)> {
+        let value = self.positional(callee, &[1], args)?.into_iter().next()?;
         match &value.ty {
             Ty::Graph(graph) => {
                 let graph = graph.clone();
-                self.needs_whole_graph(span, format!("`{callee}`"));
+                self.needs_whole_graph(callee.span, format!("`{}`", callee.text));
                 Some((value, graph))
             }
             Ty::Error => None,
             other => {
-                let error = SemaError::Mismatch { expected: "graph".into(), found: self.show(other) }.at(value.span);
+                let error = SemaError::Mismatch { expected: "graph".into(), found: self.show(other) };
+                let error = error.at(value.span).label(format!("this is {}", other.sort()));
                 let diagnostic = self.point_at_declarations(error, [&value]);
                 self.report(diagnostic);
                 None
@@ -281,8 +292,8 @@ impl Checker<'_> {
         }
     }
 
-    fn degree(&mut self, callee: &str, incoming: bool, args: &[ast::Arg], span: Span) -> Expr {
-        let Some((value, graph)) = self.graph(callee, args, span) else {
+    fn degree(&mut self, callee: &ast::Name, incoming: bool, args: &[ast::Arg], span: Span) -> Expr {
+        let Some((value, graph)) = self.graph(callee, args) else {
             return self.poison(span);
         };
         let set = if incoming { graph.dst } else { graph.src };
@@ -291,8 +302,8 @@ impl Checker<'_> {
         Expr { ty, span, kind: if incoming { Kind::InDegree(value) } else { Kind::OutDegree(value) } }
     }
 
-    fn transpose(&mut self, args: &[ast::Arg], span: Span) -> Expr {
-        let Some((value, graph)) = self.graph("transpose", args, span) else {
+    fn transpose(&mut self, callee: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
+        let Some((value, graph)) = self.graph(callee, args) else {
             return self.poison(span);
         };
         let turned = Graph { src: graph.dst, dst: graph.src, edges: graph.edges, transposed: !graph.transposed };

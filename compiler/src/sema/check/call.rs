@@ -4,6 +4,7 @@ use super::super::error::SemaError;
 use super::super::hir::{Expr, Kind};
 use super::super::items::Entry;
 use super::super::ty::Ty;
+use super::arguments::Site;
 use super::{Callee, Checker, count};
 use tiga_source::{Span, nearest};
 use tiga_syntax::ast::{self, ArgKind, ExprKind};
@@ -54,13 +55,17 @@ impl Checker<'_> {
             let what = self.locals[id.0].ty.sort().to_owned();
             let declared = self.locals[id.0].span;
             self.evaluate(args);
-            let error = SemaError::NotCallable { name: name.text.clone(), what };
-            return self.fail(error.at(name.span).also(declared, "declared here"), span);
+            let error = SemaError::NotCallable { name: name.text.clone(), what: what.clone() };
+            let mut diagnostic = error.at(name.span).label(format!("this is {what}")).also(declared, "declared here");
+            if matches!(self.locals[id.0].ty, Ty::Tensor(_)) {
+                diagnostic = diagnostic.help(format!("products are written `{} * …`", name.text));
+            }
+            return self.fail(diagnostic, span);
         }
         match self.table.entry(&name.text) {
-            Some(Entry::Message(index)) => self.message_call(index, args, span),
-            Some(Entry::Function(index)) => self.function(index, args, span),
-            Some(Entry::Program(index)) => self.program(index, args, span),
+            Some(Entry::Message(index)) => self.message_call(index, args, Site::new(name.span, span)),
+            Some(Entry::Function(index)) => self.function(index, args, Site::new(name.span, span)),
+            Some(Entry::Program(index)) => self.program(index, args, Site::new(name.span, span)),
             Some(Entry::Broken) => {
                 self.evaluate(args);
                 self.poison(span)
@@ -68,7 +73,7 @@ impl Checker<'_> {
             Some(entry @ Entry::Constant(_)) => {
                 self.evaluate(args);
                 let error = SemaError::NotCallable { name: name.text.clone(), what: entry.sort().to_owned() };
-                self.fail(error.at(name.span), span)
+                self.fail(error.at(name.span).label(format!("this is {}", entry.sort())), span)
             }
             Some(Entry::Alias(_)) | None => match self.conversion_target(&name.text) {
                 Some(dtype) => self.conversion(name, dtype, args, span),
@@ -84,7 +89,7 @@ impl Checker<'_> {
             return self.poison(span);
         }
         let error = SemaError::NotCallable { name: "this".into(), what: value.ty.sort().to_owned() };
-        self.fail(error.at(callee.span), span)
+        self.fail(error.at(callee.span).label(format!("this is {}", value.ty.sort())), span)
     }
 
     /// Checks arguments whose callee is unknown, for the mistakes inside them.
@@ -103,8 +108,7 @@ impl Checker<'_> {
     }
 
     fn conversion(&mut self, name: &ast::Name, dtype: Option<tiga_abi::DType>, args: &[ast::Arg], span: Span) -> Expr {
-        let Some([value]) = self.positional(&name.text, &[1], args, span).and_then(|v| <[Expr; 1]>::try_from(v).ok())
-        else {
+        let Some([value]) = self.positional(name, &[1], args).and_then(|v| <[Expr; 1]>::try_from(v).ok()) else {
             return self.poison(span);
         };
         match dtype {
@@ -114,13 +118,7 @@ impl Checker<'_> {
     }
 
     /// Arguments without names, as many as one of `counts`; `None` if something was reported.
-    pub(super) fn positional(
-        &mut self,
-        callee: &str,
-        counts: &[usize],
-        args: &[ast::Arg],
-        span: Span,
-    ) -> Option<Vec<Expr>> {
+    pub(super) fn positional(&mut self, callee: &ast::Name, counts: &[usize], args: &[ast::Arg]) -> Option<Vec<Expr>> {
         let mut whole = true;
         for arg in args {
             let name = match &arg.kind {
@@ -128,8 +126,8 @@ impl Checker<'_> {
                 ArgKind::Named(name) => name.text.clone(),
                 ArgKind::AtMost => "at most".to_owned(),
             };
-            let error = SemaError::UnknownArgument { callee: callee.to_owned(), name };
-            self.report(error.at(arg.span).label("unknown parameter"));
+            let error = SemaError::UnknownArgument { callee: callee.text.clone(), name };
+            self.report(error.at(arg.span).label("unknown parameter").note("its arguments have no names"));
             whole = false;
         }
         let values: Vec<Expr> = args.iter().map(|a| self.expr(&a.value)).collect();
@@ -138,7 +136,12 @@ impl Checker<'_> {
             let noun = if counts == [1] { "argument" } else { "arguments" };
             let expected = format!("{} {noun}", wanted.join(" or "));
             let found = count(values.len(), "argument");
-            self.report(SemaError::ArgumentCount { callee: callee.to_owned(), expected, found }.at(span));
+            let error = SemaError::ArgumentCount { callee: callee.text.clone(), expected, found };
+            let extra = counts.iter().max().and_then(|n| args.get(*n));
+            self.report(match extra {
+                Some(extra) => error.at(extra.span).label("one too many"),
+                None => error.at(callee.span).label("too few arguments"),
+            });
             whole = false;
         }
         whole.then_some(values)
@@ -148,20 +151,20 @@ impl Checker<'_> {
         &mut self,
         signature: &super::super::signature::Signature,
         args: &[ast::Arg],
-        span: Span,
+        site: Site,
     ) -> Vec<Option<Expr>> {
-        let names: Vec<&str> = signature.params.iter().map(|p| &*p.name).collect();
-        let arranged = self.arrange(&signature.name, &names, args, span);
+        let arranged = self.arrange(signature, args, site);
         arranged.into_iter().map(|arg| arg.map(|a| self.expr(a))).collect()
     }
 
     /// A `fn` item.
-    fn function(&mut self, index: usize, args: &[ast::Arg], span: Span) -> Expr {
+    fn function(&mut self, index: usize, args: &[ast::Arg], site: Site) -> Expr {
+        let span = site.whole;
         let table = self.table;
         let signature = &table.functions[index].signature;
-        self.calls.push((Callee::Function(index), span));
-        let args = self.arguments(signature, args, span);
-        let Some(map) = self.unify(signature, &args, span) else {
+        self.calls.push((Callee::Function(index), site.callee));
+        let args = self.arguments(signature, args, site);
+        let Some(map) = self.unify(signature, &args, site) else {
             return Expr { ty: self.result_despite(&signature.result), span, kind: Kind::Error };
         };
         let ty = signature.result.substitute(&map);
@@ -169,19 +172,22 @@ impl Checker<'_> {
     }
 
     /// A program; several results are a record.
-    fn program(&mut self, index: usize, args: &[ast::Arg], span: Span) -> Expr {
+    fn program(&mut self, index: usize, args: &[ast::Arg], site: Site) -> Expr {
+        let span = site.whole;
         let table = self.table;
         let signature = &table.programs[index].signature;
-        self.needs_whole_graph(span, format!("a call of program `{}`", signature.name));
-        self.calls.push((Callee::Program(index), span));
-        let args = self.arguments(signature, args, span);
+        self.needs_whole_graph(site.callee, format!("a call of program `{}`", signature.name));
+        self.calls.push((Callee::Program(index), site.callee));
+        let args = self.arguments(signature, args, site);
         for arg in args.iter().flatten() {
             if matches!(&arg.ty, Ty::Graph(g) if g.transposed) {
-                self.report(SemaError::TransposedArgument.at(arg.span));
+                let error = SemaError::TransposedArgument.at(arg.span).label("this is a transposed graph");
+                let help = "call messages on the transposed graph, or a `fn` with a graph parameter";
+                self.report(error.help(help));
                 return self.poison(span);
             }
         }
-        let Some(map) = self.unify(signature, &args, span) else {
+        let Some(map) = self.unify(signature, &args, site) else {
             return Expr { ty: self.result_despite(&signature.result), span, kind: Kind::Error };
         };
         let ty = signature.result.substitute(&map);
@@ -199,10 +205,18 @@ impl Checker<'_> {
     /// A name that nothing declares: not yet supported, misspelled or unknown.
     pub(super) fn unknown_function(&mut self, name: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
         if LATER_RELATIONS.contains(&name.text.as_str()) {
-            return self.fail(SemaError::Relation { name: name.text.clone() }.at(name.span), span);
+            let error = SemaError::Relation { name: name.text.clone() }.at(name.span);
+            return self.fail(error.help("make it a parameter, `g: graph<N>`, and read it from a file"), span);
         }
         if LATER_FUNCTIONS.contains(&name.text.as_str()) {
-            return self.fail(SemaError::Function { name: name.text.clone() }.at(name.span), span);
+            let error = SemaError::Function { name: name.text.clone() }.at(name.span);
+            return self.fail(
+                match instead(&name.text) {
+                    Some(text) => error.help(format!("write `{text}`")),
+                    None => error,
+                },
+                span,
+            );
         }
         self.evaluate(args);
         let error = SemaError::UnknownFunction { name: name.text.clone() }.at(name.span).label("not found");
@@ -212,9 +226,28 @@ impl Checker<'_> {
             candidates.push(name);
         }
         let diagnostic = match nearest(&name.text, candidates) {
-            Some(near) => error.suggest(name.span, "a similar name exists", near),
+            Some(near) => {
+                let error = match self.table.place(near) {
+                    Some(place) => error.also(place, format!("`{near}` is declared here")),
+                    None => error,
+                };
+                error.suggest(name.span, "a function with a similar name exists", near)
+            }
             None => error,
         };
         self.fail(diagnostic, span)
     }
+}
+
+/// What says the same as a function that is missing.
+fn instead(function: &str) -> Option<&'static str> {
+    Some(match function {
+        "dot" => "sum(a * b, axis: -1)",
+        "softmax" => "exp(x) / sum(exp(x), axis: -1)",
+        "log_softmax" => "x - log(sum(exp(x), axis: -1))",
+        "any" => "max(f32(c)) > 0",
+        "all" => "min(f32(c)) > 0",
+        "variance" => "mean(x * x) - mean(x) * mean(x)",
+        _ => return None,
+    })
 }

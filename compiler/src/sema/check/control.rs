@@ -53,7 +53,8 @@ impl Checker<'_> {
                         let found = if ty.members().is_some() { count(members.len(), "member") } else { self.show(ty) };
                         let error = SemaError::Pattern { expected: count(patterns.len(), "name"), found };
                         let label = format!("this is `{}`", self.show(ty));
-                        self.report(error.at(*span).also(value.span, label));
+                        let names = count(patterns.len(), "name");
+                        self.report(error.at(*span).label(names).also(value.span, label));
                     }
                     members = vec![Ty::Error; patterns.len()];
                 }
@@ -79,8 +80,7 @@ impl Checker<'_> {
 
     /// `if c { a } else { b }`.
     pub(super) fn branch(&mut self, item: &ast::If, span: Span) -> Expr {
-        let what = "`if` (use `where`)".to_owned();
-        self.needs_whole_graph(span, what);
+        self.needs_whole_graph(span.first("if".len()), "`if`".to_owned());
         let condition = self.condition(&item.condition);
         let (then, other) = (self.block(&item.then_block), self.block(&item.else_block));
         if then.ty.is_error() || other.ty.is_error() {
@@ -88,8 +88,9 @@ impl Checker<'_> {
         }
         for side in [&then, &other] {
             if let Some(found) = not_data(&side.ty) {
-                let error = SemaError::BranchValue { found: found.to_owned() }.at(side.span);
-                return self.fail(error, span);
+                let error =
+                    SemaError::BranchValue { found: found.to_owned() }.at(side.span).label(format!("this is {found}"));
+                return self.fail(error.help("choose between what is computed from each"), span);
             }
         }
         if !self.fits(&other.ty, &then.ty) {
@@ -97,6 +98,10 @@ impl Checker<'_> {
             let error = SemaError::Branches { left: left.clone(), right: right.clone() };
             let diagnostic =
                 error.at(other.span).label(format!("this is `{right}`")).also(then.span, format!("this is `{left}`"));
+            let diagnostic = match (&then.ty, &other.ty) {
+                (Ty::Tensor(t), _) if t.is_scalar() => self.mismatch_help(diagnostic, &then, &other.ty),
+                _ => self.mismatch_help(diagnostic, &other, &then.ty),
+            };
             return self.fail(diagnostic, span);
         }
         Expr { ty: then.ty.clone(), span, kind: Kind::If(Box::new([condition, then, other])) }
@@ -104,7 +109,7 @@ impl Checker<'_> {
 
     /// `loop (…) while … { … } in …` and `loop (…) for i < n { … } in …`.
     pub(super) fn loop_expr(&mut self, item: &ast::Loop, span: Span) -> Expr {
-        self.needs_whole_graph(span, "a loop".to_owned());
+        self.needs_whole_graph(span.first("loop".len()), "a loop".to_owned());
         let init: Vec<Expr> = item.vars.iter().map(|v| self.initial(v)).collect();
         let count = match &item.head {
             ast::LoopHead::For { bound, .. } => {
@@ -116,7 +121,7 @@ impl Checker<'_> {
         self.scoped(|this| {
             let vars = this.carried(item, &init);
             let (head, body) = this.scoped(|this| {
-                let head = this.loop_head(&item.head, count, span);
+                let head = this.loop_head(&item.head, count);
                 (head, this.block(&item.body))
             });
             let body = this.next_values(item, &vars, &init, body);
@@ -141,7 +146,7 @@ impl Checker<'_> {
         }
         if let Some(found) = not_data(&init.ty).filter(|_| !init.ty.is_error()) {
             let error = SemaError::Carried { name: var.name.text.clone(), found: found.to_owned() };
-            return self.fail(error.at(init.span), init.span);
+            return self.fail(error.at(init.span).label(format!("this is {found}")), init.span);
         }
         init
     }
@@ -159,19 +164,18 @@ impl Checker<'_> {
         vars
     }
 
-    fn loop_head(&mut self, head: &ast::LoopHead, count: Option<Expr>, span: Span) -> Option<LoopHead> {
+    fn loop_head(&mut self, head: &ast::LoopHead, count: Option<Expr>) -> Option<LoopHead> {
         match (head, count) {
             (ast::LoopHead::For { index, .. }, Some(count)) => {
                 let index = self.bind(&index.text, Ty::scalar(DType::I64), index.span);
                 Some(LoopHead::Repeat { index, count })
             }
             (ast::LoopHead::While { condition, at_most }, _) => {
+                let place = condition.span;
                 let condition = self.condition(condition);
                 let Some(bound) = at_most else {
-                    let error = SemaError::NoBound.at(span).label("this loop may never end");
-                    self.report(
-                        error.help("write `while …, at most 1000 { … }`: the loop ends after that many rounds"),
-                    );
+                    let error = SemaError::NoBound.at(place).label("this may stay true for ever");
+                    self.report(error.suggest(place.after(), "end the loop after so many rounds", ", at most 1000"));
                     return None;
                 };
                 let at_most = self.bound(bound)?;
@@ -201,7 +205,7 @@ impl Checker<'_> {
             }
         };
         if value.is_none() {
-            let error = SemaError::BoundNotConstant.at(expr.span);
+            let error = SemaError::BoundNotConstant.at(expr.span).label("known only when the program runs");
             self.report(error.help("write an integer, or the name of an integer `const`"));
         }
         value
@@ -220,7 +224,7 @@ impl Checker<'_> {
         if next.len() != init.len() {
             let error =
                 SemaError::NextCount { expected: count(init.len(), "value"), found: count(next.len(), "value") };
-            let mut diagnostic = error.at(body.span);
+            let mut diagnostic = error.at(body.span).label(count(next.len(), "value"));
             if let (Some(first), Some(last)) = (item.vars.first(), item.vars.last()) {
                 diagnostic = diagnostic.also(first.span.to(last.span), "carried here");
             }
@@ -238,7 +242,14 @@ impl Checker<'_> {
                 .label(format!("this is `{found}`"))
                 .also(var.span, format!("`{}` starts here as `{start}`", var.name.text));
             let diagnostic = match (next, &init.ty) {
-                (Ty::Tensor(a), Ty::Tensor(b)) if a.same_shape(b) => self.conversion_help(diagnostic, a.elem, b.elem),
+                (Ty::Tensor(a), Ty::Tensor(b)) if a.same_shape(b) => {
+                    let part = Expr { ty: next.clone(), span: place, kind: Kind::Error };
+                    self.convert(diagnostic, &part, a.elem, b.elem)
+                }
+                (Ty::Tensor(a), Ty::Tensor(b)) if b.is_scalar() && a.dims.is_empty() => match &a.set {
+                    Some(set) => diagnostic.help(format!("start with a field: `fill({set}, …)`")),
+                    None => diagnostic,
+                },
                 _ => diagnostic,
             };
             self.report(diagnostic);

@@ -31,7 +31,8 @@ impl Checker<'_> {
             ExprKind::Call { callee, args } => self.call(callee, args, span),
             ExprKind::Index { base, .. } => {
                 self.expr(base);
-                self.fail(SemaError::Index.at(span), span)
+                let help = "a message along a graph reads the values of other entities";
+                self.fail(SemaError::Index.at(span).help(help), span)
             }
             ExprKind::Field { base, name } => self.field(base, name, span),
             ExprKind::Element { base, index, index_span } => self.element(base, *index, *index_span, span),
@@ -65,11 +66,11 @@ impl Checker<'_> {
             (UnaryOp::Neg, ExprKind::Float { text }) => self.literal(format!("-{text}"), Domain::FLOAT, span),
             (UnaryOp::Neg, _) => {
                 let operand = self.expr(operand);
-                self.elementwise(ops::NEG, vec![operand], Domain::ANY, "-", span)
+                self.elementwise(ops::NEG, vec![operand], Domain::ANY, ("-", span.first(1)), span)
             }
             (UnaryOp::Not, _) => {
                 let operand = self.expr(operand);
-                self.elementwise(ops::NOT, vec![operand], Domain::BOOL, "!", span)
+                self.elementwise(ops::NOT, vec![operand], Domain::BOOL, ("!", span.first(1)), span)
             }
         }
     }
@@ -85,7 +86,8 @@ impl Checker<'_> {
                 return Expr { ty: Ty::scalar(DType::I64), span, kind: Kind::Len(axis) };
             }
             let error = SemaError::NotAValue { name: name.text.clone(), what: "a set" }.at(span);
-            return self.fail(error.help(format!("its size is `len({})`", name.text)), span);
+            let size = format!("len({})", name.text);
+            return self.fail(error.label("this is a set").suggest(span, "its size is a value", size), span);
         }
         match self.table.entry(&name.text) {
             Some(Entry::Constant(index)) => {
@@ -99,6 +101,7 @@ impl Checker<'_> {
                     Some(place) => error.also(place, "declared here"),
                     None => error,
                 };
+                let error = error.label(format!("this is {}", entry.sort()));
                 return self.fail(error, span);
             }
             None => {}
@@ -118,6 +121,9 @@ impl Checker<'_> {
         let candidates: Vec<&str> = locals.chain(generics).chain(constants).chain(NAMED_NUMBERS).collect();
         let diagnostic = match nearest(&name.text, candidates) {
             Some(near) => error.suggest(name.span, "a similar name exists", near),
+            None if super::builtin::names().any(|n| n == name.text) => {
+                error.help(format!("`{0}` is a function: `{0}(…)`", name.text))
+            }
             None if matches!(name.text.as_str(), "src" | "edge") && self.message.is_some() => {
                 error.help("the node function sees the reduced values, `dst` and the message's parameters")
             }
@@ -142,8 +148,9 @@ impl Checker<'_> {
                 let diagnostic = match graph.set(&name.text) {
                     Some(_) => {
                         let name = format!("{owner}.{}", name.text);
-                        let help = format!("its size is `len({name})`");
-                        SemaError::NotAValue { name, what: "a set" }.at(span).help(help)
+                        let size = format!("len({name})");
+                        let error = SemaError::NotAValue { name, what: "a set" }.at(span).label("this is a set");
+                        error.suggest(span, "its size is a value", size)
                     }
                     None => unknown_graph_field(&owner, graph, name),
                 };
@@ -160,7 +167,8 @@ impl Checker<'_> {
     fn no_field(&mut self, base: &ast::Expr, value: &Expr, name: &ast::Name, span: Span) -> Expr {
         let owner = name_of(base);
         if name.text == "index" && self.message.is_some() && matches!(owner.as_str(), "src" | "dst" | "edge") {
-            return self.fail(SemaError::EntityIndex { record: owner }.at(span), span);
+            let help = format!("pass the index in as a field: `{owner}: {{index, …}}`");
+            return self.fail(SemaError::EntityIndex { record: owner }.at(span).help(help), span);
         }
         let fields: Vec<&str> = match &value.ty {
             Ty::Record(fields) => fields.iter().map(|(n, _)| &**n).collect(),
@@ -168,7 +176,7 @@ impl Checker<'_> {
         };
         let owner = if owner.is_empty() { value.ty.sort().to_owned() } else { format!("`{owner}`") };
         let error = SemaError::UnknownField { owner, field: name.text.clone() };
-        let diagnostic = unknown_field(error, name, fields.into_iter());
+        let diagnostic = unknown_field(error, name, fields.into_iter(), |_| false);
         let diagnostic = self.point_at_declarations(diagnostic, [value]);
         self.fail(diagnostic, span)
     }
@@ -185,7 +193,7 @@ impl Checker<'_> {
                     Some(members) => format!("a tuple of {}", members.len()),
                     None => value.ty.sort().to_owned(),
                 };
-                let diagnostic = SemaError::NoElement { found, index }.at(index_span);
+                let diagnostic = SemaError::NoElement { found, index }.at(index_span).label("no such element");
                 let diagnostic = self.point_at_declarations(diagnostic, [&value]);
                 self.fail(diagnostic, span)
             }
@@ -202,7 +210,10 @@ impl Checker<'_> {
             }
             let value = match &field.value {
                 Some(value) => self.expr(value),
-                None => self.name(&field.name),
+                None => {
+                    self.shorthands.push(field.name.span);
+                    self.name(&field.name)
+                }
             };
             types.push((field.name.text.as_str().into(), value.ty.clone()));
             members.push(value);

@@ -5,9 +5,9 @@ use super::super::hir::{Body, Expr, Kind, LocalId};
 use super::super::infer::{Domain, Elem};
 use super::super::items::{Callable, Table};
 use super::super::resolve::unknown_field;
-use super::super::signature::Signature;
+use super::super::signature::{Signature, duplicate};
 use super::super::ty::{Graph, Tensor, Ty};
-use super::arguments::Bindings;
+use super::arguments::{Bindings, Site};
 use super::{Checker, count};
 use crate::builtin::BuiltinReducer;
 use std::sync::Arc;
@@ -46,21 +46,23 @@ impl<'a> Checker<'a> {
         let value = checker.block(&message.ast.edge);
         let Some(reduce) = &message.ast.reduce else {
             let place = message.ast.result.edges.unwrap_or(message.ast.name.span);
-            checker.report(SemaError::EdgeResult.at(place).help("add `reduce sum` or another reducer"));
+            let error = SemaError::EdgeResult.at(place).label("one value per edge");
+            checker.report(error.help("add `reduce sum` or another reducer: one value per row"));
             return None;
         };
         if let Some(span) = message.ast.result.edges {
-            checker.report(SemaError::EdgeResult.at(span));
+            let error = SemaError::EdgeResult.at(span).label("one value per edge");
+            checker.report(error.help("remove `edges`: a reduced result is one value per row"));
             return None;
         }
         let reducers = checker.reducers_of(reduce, &value)?;
-        let outs = checker.reduced(&value, &reducers);
+        let outs = checker.reduced(&value, &reducers, reduce);
         let node = match &message.ast.node {
             Some(node) => Some(checker.node(node, &outs, message)?),
             None => {
                 let ty = if reducers.len() == 1 { outs[0].clone() } else { Ty::Tuple(outs) };
                 let of_rows = Expr { ty, span: value.span, kind: Kind::Error };
-                checker.expect(of_rows, &signature.result, Some((message.ast.result.ty.span, "declared here")));
+                checker.expect(of_rows, &signature.result, Some((message.ast.result.ty.span, "the declared result")));
                 None
             }
         };
@@ -84,9 +86,14 @@ impl<'a> Checker<'a> {
             let error =
                 SemaError::ReducerCount { found: count(written.len(), "reducer"), expected: count(given, "value") };
             let label = format!("this is `{}`", self.show(&value.ty));
-            self.report(
-                error.at(span).also(value.span, label).help("`reduce (sum, max)` has one reducer for each value"),
-            );
+            let diagnostic = error.at(span).label(count(written.len(), "reducer")).also(value.span, label);
+            self.report(match reduce {
+                ast::Reduce::One(one) if given > 0 => {
+                    let all = vec![one.name.text.as_str(); given].join(", ");
+                    diagnostic.suggest(span, "write one reducer for each value", format!("({all})"))
+                }
+                _ => diagnostic.help("`reduce (sum, max)` has one reducer for each value"),
+            });
             return None;
         }
         reducers.into_iter().collect()
@@ -104,7 +111,9 @@ impl<'a> Checker<'a> {
         }
         let span = written.span;
         if LATER_REDUCERS.contains(&name.as_str()) || BuiltinReducer::named(name).is_some() {
-            self.report(SemaError::Reducer { name: name.clone() }.at(span));
+            let names = BuiltinReducer::ALL.map(|r| format!("`{}`", r.name())).join(", ");
+            let error = SemaError::Reducer { name: name.clone() }.at(span);
+            self.report(error.help(format!("the reducers of this version are {names}")));
             return None;
         }
         let error = SemaError::UnknownReducer { name: name.clone() }.at(span).label("not found");
@@ -117,13 +126,17 @@ impl<'a> Checker<'a> {
     }
 
     /// The types of the reduced values.
-    fn reduced(&mut self, value: &Expr, reducers: &[BuiltinReducer]) -> Vec<Ty> {
+    fn reduced(&mut self, value: &Expr, reducers: &[BuiltinReducer], reduce: &ast::Reduce) -> Vec<Ty> {
         let messages =
             if reducers.len() == 1 { vec![value.ty.clone()] } else { value.ty.members().unwrap_or_default() };
         let mut outs = Vec::new();
         for (i, reducer) in reducers.iter().enumerate() {
             let ty = messages.get(i).cloned().unwrap_or(Ty::Error);
-            let part = Expr { ty, span: value.span, kind: Kind::Error };
+            let span = match &value.kind {
+                Kind::Tuple(all) if reducers.len() > 1 => all.get(i).map_or(value.span, |e| e.span),
+                _ => value.span,
+            };
+            let part = Expr { ty, span, kind: Kind::Error };
             let Some(tensor) = self.tensor(&part) else {
                 outs.push(Ty::Error);
                 continue;
@@ -131,7 +144,13 @@ impl<'a> Checker<'a> {
             if !self.elems.restrict(tensor.elem, Domain::where_(|d| reducer.accepts(d))) {
                 let found = self.elems.name(tensor.elem).to_owned();
                 let error = SemaError::ReducerElements { reducer: reducer.name().to_owned(), found };
-                self.report(error.at(value.span).help("`f32(c)` or `i64(c)` makes 0 and 1 of a condition"));
+                let place = match reduce {
+                    ast::Reduce::One(one) => one.span,
+                    ast::Reduce::Tuple(span, all) => all.get(i).map_or(*span, |r| r.span),
+                };
+                let label = format!("this is `{}`", self.show(&part.ty));
+                let error = error.at(place).label("needs numbers").also(part.span, label);
+                self.report(error.help("`f32(c)` or `i64(c)` makes 0 and 1 of a condition"));
                 outs.push(Ty::Error);
                 continue;
             }
@@ -151,7 +170,17 @@ impl<'a> Checker<'a> {
     ) -> Option<(Vec<LocalId>, Expr)> {
         if node.names.len() != outs.len() {
             let error = SemaError::NodeNames { expected: outs.len(), found: node.names.len() };
-            self.report(error.at(node.span));
+            let place = match (node.names.first(), node.names.last()) {
+                (Some(first), Some(last)) => first.span.to(last.span),
+                _ => node.span.first("node".len()),
+            };
+            let reducers = match &message.ast.reduce {
+                Some(ast::Reduce::One(one)) => one.span,
+                Some(ast::Reduce::Tuple(span, _)) => *span,
+                None => place,
+            };
+            let error = error.at(place).label(count(node.names.len(), "name"));
+            self.report(error.also(reducers, format!("gives {}", count(outs.len(), "value"))));
             return None;
         }
         self.scope.hide("src");
@@ -159,45 +188,46 @@ impl<'a> Checker<'a> {
         let mut names = Vec::new();
         for (name, ty) in node.names.iter().zip(outs) {
             if node.names.iter().take(names.len()).any(|n| n.text == name.text) {
-                let error = SemaError::Duplicate { what: "name", name: name.text.clone() };
-                self.report(error.at(name.span));
+                let first = node.names.iter().find(|n| n.text == name.text).map_or(name.span, |n| n.span);
+                self.report(duplicate("name", name, first));
             }
             names.push(self.bind(&name.text, ty.clone(), name.span));
         }
         let value = self.block(&node.body);
-        let place = (message.ast.result.ty.span, "declared here");
+        let place = (message.ast.result.ty.span, "the declared result");
         let value = self.expect(value, &message.signature.result, Some(place));
         Some((names, value))
     }
 
     /// `conduct(g, src: {T}, dst: {b}, edge: {c})`.
-    pub(super) fn message_call(&mut self, index: usize, args: &[ast::Arg], span: Span) -> Expr {
+    pub(super) fn message_call(&mut self, index: usize, args: &[ast::Arg], site: Site) -> Expr {
+        let span = site.whole;
         let table = self.table;
         let signature = &table.messages[index].signature;
-        self.needs_whole_graph(span, format!("message `{}`", signature.name));
+        self.needs_whole_graph(site.callee, format!("message `{}`", signature.name));
         let first = args.iter().position(|a| a.kind == ast::ArgKind::Positional);
         let graph = first.map(|i| self.expr(&args[i].value));
         let rest: Vec<ast::Arg> =
             args.iter().enumerate().filter(|(i, _)| Some(*i) != first).map(|(_, a)| a.clone()).collect();
-        let names: Vec<&str> = signature.params.iter().map(|p| &*p.name).collect();
-        let arranged = self.arrange(&signature.name, &names, &rest, span);
+        let site = Site { graphs: usize::from(first.is_some()), ..site };
+        let arranged = self.arrange(signature, &rest, site);
         let whole = arranged.iter().all(Option::is_some);
         let values: Vec<Option<Expr>> = arranged.into_iter().map(|a| a.map(|a| self.expr(a))).collect();
-        let Some((graph, relation)) = self.graph_argument(graph, span) else {
+        let Some((graph, relation)) = self.graph_argument(graph, site, args) else {
             return self.poison(span);
         };
         let mut bindings = Bindings::default();
         let Some(operands) = self.operands(signature, values, &relation, &mut bindings) else {
             return self.poison(span);
         };
-        if !whole || !self.all_bound(signature, &signature.generics, &bindings, span) {
+        if !whole || !self.all_bound(signature, &bindings, site) {
             return self.poison(span);
         }
         let ty = over(&signature.result.substitute(&bindings.map), &relation.dst);
         Expr { ty, span, kind: Kind::Message(index, bindings.map, Box::new(graph), operands) }
     }
 
-    fn graph_argument(&mut self, graph: Option<Expr>, span: Span) -> Option<(Expr, Graph)> {
+    fn graph_argument(&mut self, graph: Option<Expr>, site: Site, args: &[ast::Arg]) -> Option<(Expr, Graph)> {
         match graph {
             Some(graph) => match &graph.ty {
                 Ty::Graph(relation) => {
@@ -207,14 +237,25 @@ impl<'a> Checker<'a> {
                 Ty::Error => None,
                 other => {
                     let found = format!("`{}`", self.show(other));
-                    let diagnostic = SemaError::NoGraph { found }.at(graph.span);
+                    let diagnostic =
+                        SemaError::NoGraph { found }.at(graph.span).label(format!("this is {}", other.sort()));
                     let diagnostic = self.point_at_declarations(diagnostic, [&graph]);
                     self.report(diagnostic);
                     None
                 }
             },
             None => {
-                self.report(SemaError::NoGraph { found: "nothing".into() }.at(span));
+                let error = SemaError::NoGraph { found: "nothing".into() }.at(site.callee).label("no graph is given");
+                let in_scope = self.scope.names().find(|n| self.graph_named(n).is_some());
+                let (place, comma) = match args.first() {
+                    Some(first) => (first.span.before(), ", "),
+                    None => (site.end(), ""),
+                };
+                let diagnostic = match in_scope {
+                    Some(name) => error.suggest(place, format!("`{name}` is a graph"), format!("{name}{comma}")),
+                    None => error.help("declare one as a parameter of the program: `g: graph<N>`"),
+                };
+                self.report(diagnostic);
                 None
             }
         }
@@ -277,7 +318,11 @@ impl<'a> Checker<'a> {
                 let error = SemaError::Mismatch { expected: "record".into(), found: self.show(&value.ty) };
                 let example = fields.first().map_or("{}".to_owned(), |(name, _)| format!("{{{name}: …}}"));
                 self.report(
-                    error.at(value.span).also(declared, "declared here").help(format!("write `{record}: {example}`")),
+                    error
+                        .at(value.span)
+                        .label(format!("this is {}", value.ty.sort()))
+                        .also(declared, "declared here")
+                        .help(format!("write `{record}: {example}`")),
                 );
             }
             return None;
@@ -291,7 +336,9 @@ impl<'a> Checker<'a> {
                     field: name.to_string(),
                 };
                 let name = ast::Name { span: field_span(&value, name), text: name.to_string() };
-                let diagnostic = unknown_field(error, &name, fields.iter().map(|(n, _)| &**n));
+                let diagnostic = unknown_field(error, &name, fields.iter().map(|(n, _)| &**n), |n| {
+                    given.iter().any(|(g, _)| **g == *n)
+                });
                 self.report(diagnostic.also(declared, "declared here"));
                 whole = false;
             }
@@ -305,7 +352,14 @@ impl<'a> Checker<'a> {
                 field: name.to_string(),
             };
             let label = format!("`{name}: {}` is declared here", self.show(ty));
-            self.report(error.at(value.span).also(declared, label));
+            let comma = if given.is_empty() { "" } else { ", " };
+            let text =
+                if self.lookup(name).is_some() { format!("{comma}{name}") } else { format!("{comma}{name}: …") };
+            let error = error.at(value.span).label(format!("`{name}` is missing")).also(declared, label);
+            self.report(match &value.kind {
+                Kind::Tuple(_) => error.suggest(value.span.inside_end(), "give it a value", text),
+                _ => error,
+            });
             whole = false;
         }
         if !whole {
@@ -334,7 +388,10 @@ impl<'a> Checker<'a> {
             expected: set.to_string(),
             found: self.show(&member.ty),
         };
-        let mut diagnostic = error.at(member.span).label(format!("this is {}", member.ty.sort()));
+        let mut diagnostic = error.at(member.span).label(match &tensor.set {
+            Some(other) => format!("this is a field over `{other}`"),
+            None => format!("this is {}", member.ty.sort()),
+        });
         diagnostic = self.point_at_declarations(diagnostic, [member]);
         if tensor.is_scalar() {
             diagnostic =

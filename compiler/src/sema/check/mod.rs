@@ -18,10 +18,11 @@ use super::hir::{Axis, Body, Callee, Expr, Kind, Local, LocalId};
 use super::infer::{Domain, Elem, Elems};
 use super::items::Table;
 use super::resolve::Resolver;
-use super::signature::{Generics, Param};
+use super::signature::{Generics, Signature};
 use super::ty::{Graph, Tensor, Ty};
 use crate::builtin::BuiltinReducer;
 use scope::Scope;
+use std::sync::Arc;
 use tiga_abi::DType;
 use tiga_ir::Scalar;
 use tiga_source::{Diagnostic, Span};
@@ -38,6 +39,8 @@ pub(crate) struct Checker<'a> {
     calls: Vec<(Callee, Span)>,
     reducers: Vec<(BuiltinReducer, Elem)>,
     literals: Vec<(Elem, String, Span)>,
+    /// Fields of records written as a name alone.
+    shorthands: Vec<Span>,
     whole_graph: Option<(Span, String)>,
     /// What is refused by [`Checker::whole_graph`]; set inside messages.
     message: Option<String>,
@@ -55,27 +58,26 @@ impl<'a> Checker<'a> {
             calls: Vec::new(),
             reducers: Vec::new(),
             literals: Vec::new(),
+            shorthands: Vec::new(),
             whole_graph: None,
             message: None,
         }
     }
 
-    /// The body of a program or function.
+    /// The body of a program or function, whose results are declared at some places.
     pub(crate) fn body(
         table: &'a Table<'a>,
-        generics: &'a Generics,
-        params: &[Param],
+        signature: &'a Signature,
         block: &ast::Block,
-        result: &Ty,
-        name: &str,
+        declared: &[Span],
         errors: &'a mut Vec<Diagnostic>,
     ) -> Body {
-        let mut checker = Checker::new(table, generics, errors);
-        for param in params {
+        let mut checker = Checker::new(table, &signature.generics, errors);
+        for param in &signature.params {
             checker.bind(&param.name, param.ty.clone(), param.span);
         }
         let value = checker.block(block);
-        let expr = checker.result(value, result, name);
+        let expr = checker.result(value, signature, declared);
         checker.finish(expr)
     }
 
@@ -89,47 +91,56 @@ impl<'a> Checker<'a> {
         let mut checker = Checker::new(table, generics, errors);
         let value = checker.expr(&constant.ast.value);
         if let Some((span, _)) = &checker.whole_graph {
-            checker.errors.push(SemaError::NotConstant.at(*span));
+            let error = SemaError::NotConstant.at(*span).label("known only when a program runs");
+            checker.errors.push(error);
         }
         let value = checker.expect(value, &constant.ty, Some((constant.ast.ty.span, "declared here")));
         checker.finish(value)
     }
 
     /// A body's value against the declared results.
-    fn result(&mut self, value: Expr, result: &Ty, name: &str) -> Expr {
+    fn result(&mut self, value: Expr, signature: &Signature, declared: &[Span]) -> Expr {
+        let (result, name) = (&signature.result, &signature.name);
+        let place = declared.iter().copied().reduce(Span::to);
         if let (Ty::Record(results), Some(members)) = (result, value.ty.members()) {
             if results.len() == members.len() {
-                return self.results(value, results);
+                return self.results(value, results, declared);
             }
             let error = SemaError::ResultCount {
-                name: name.to_owned(),
+                name: name.clone(),
                 expected: count(results.len(), "result"),
                 found: count(members.len(), "value"),
             };
-            self.report(error.at(value.span));
+            let label = count(members.len(), "value");
+            self.report(results_declared(error.at(value.span).label(label), place));
             return value;
         }
         if let (Ty::Record(results), false) = (result, value.ty.is_error()) {
             let (expected, found) = (count(results.len(), "result"), "one value".to_owned());
-            let error = SemaError::ResultCount { name: name.to_owned(), expected, found };
-            self.report(error.at(value.span).help("a program with several results gives a tuple: `(a, b)`"));
+            let error = SemaError::ResultCount { name: name.clone(), expected, found };
+            let diagnostic = results_declared(error.at(value.span).label("one value"), place);
+            self.report(diagnostic.help("a program with several results gives a tuple: `(a, b)`"));
             return value;
         }
-        self.expect(value, result, None)
+        self.expect(value, result, place.map(|span| (span, "the declared result")))
     }
 
     /// Each member of a tuple against its result.
-    fn results(&mut self, value: Expr, results: &[(std::sync::Arc<str>, Ty)]) -> Expr {
+    fn results(&mut self, value: Expr, results: &[(Arc<str>, Ty)], declared: &[Span]) -> Expr {
         match value.kind {
             Kind::Tuple(members) => {
-                let checked = members.into_iter().zip(results).map(|(m, (_, ty))| self.expect(m, ty, None)).collect();
+                let mut checked = Vec::new();
+                for (i, (member, (_, ty))) in members.into_iter().zip(results).enumerate() {
+                    let place = declared.get(i).map(|span| (*span, "the declared result"));
+                    checked.push(self.expect(member, ty, place));
+                }
                 Expr { kind: Kind::Tuple(checked), ..value }
             }
             _ => {
                 let want = Ty::Tuple(results.iter().map(|(_, ty)| ty.clone()).collect());
                 let found = Ty::Tuple(value.ty.members().unwrap_or_default());
-                let span = value.span;
-                self.expect(Expr { ty: found, ..value }, &want, Some((span, "")))
+                let place = declared.iter().copied().reduce(Span::to);
+                self.expect(Expr { ty: found, ..value }, &want, place.map(|span| (span, "the declared results")))
             }
         }
     }
@@ -141,7 +152,7 @@ impl<'a> Checker<'a> {
             let dtype = super::ty::decide(*elem, &decided);
             if !fits(dtype, text) {
                 let error = SemaError::OutOfRange { text: text.clone(), dtype: dtype.to_string() };
-                self.errors.push(error.at(*span));
+                self.errors.push(range_help(error.at(*span), dtype));
             }
         }
         Body {
@@ -196,8 +207,12 @@ impl<'a> Checker<'a> {
     /// Notes that something works on whole fields or graphs, which a message cannot.
     fn needs_whole_graph(&mut self, span: Span, what: String) {
         if let Some(message) = &self.message {
-            let error = SemaError::InsideMessage { what, message: message.clone() };
-            self.errors.push(error.at(span).help("a message computes one edge or one row at a time"));
+            let help = match what.as_str() {
+                "`if`" => "`where(c, a, b)` chooses for each edge or row",
+                _ => "a message computes one edge or one row at a time",
+            };
+            let error = SemaError::InsideMessage { what: what.clone(), message: message.clone() };
+            self.errors.push(error.at(span).help(help));
         } else {
             self.whole_graph.get_or_insert((span, what));
         }
@@ -262,26 +277,47 @@ impl<'a> Checker<'a> {
     /// What to type instead, where that is plain.
     fn mismatch_help(&self, diagnostic: Diagnostic, expr: &Expr, want: &Ty) -> Diagnostic {
         match (&expr.ty, want) {
-            (Ty::Tensor(a), Ty::Tensor(b)) if a.same_shape(b) => self.conversion_help(diagnostic, a.elem, b.elem),
+            (Ty::Tensor(a), Ty::Tensor(b)) if a.same_shape(b) => self.convert(diagnostic, expr, a.elem, b.elem),
             (Ty::Tensor(a), Ty::Tensor(b)) if a.is_scalar() && !b.is_scalar() => {
                 let axes: Vec<String> =
                     b.set.iter().map(|s| s.to_string()).chain(b.dims.iter().map(|d| d.to_string())).collect();
                 let shape = if axes.len() == 1 { axes[0].clone() } else { format!("[{}]", axes.join(", ")) };
                 diagnostic.help(format!("`fill({shape}, …)` makes it the same everywhere"))
             }
+            (Ty::Tensor(a), Ty::Tensor(b)) if a.set.is_some() && a.dims == b.dims && b.set.is_none() => {
+                diagnostic.help("`sum(…)`, `mean(…)` and other reductions make one value of a field")
+            }
             _ => diagnostic,
         }
     }
 
-    /// How to convert between element types.
-    fn conversion_help(&self, diagnostic: Diagnostic, from: Elem, to: Elem) -> Diagnostic {
-        let open = |e: Elem| self.elems.domain(e) == Domain::FLOAT;
-        let int = |e: Elem| self.elems.domain(e).iter().all(|d| !d.is_float());
-        if (open(from) && int(to)) || (open(to) && int(from)) {
-            diagnostic.note("a literal with a point or an exponent never becomes an integer")
-        } else {
-            diagnostic.help(format!("convert it: `{}(…)`", self.elems.name(to)))
+    /// How to convert an expression between element types: typed out if it is a name.
+    fn convert(&self, diagnostic: Diagnostic, expr: &Expr, from: Elem, to: Elem) -> Diagnostic {
+        let literal = |e: Elem| self.elems.domain(e) == Domain::FLOAT;
+        let whole = |e: Elem| self.elems.domain(e).iter().all(|d| !d.is_float());
+        if literal(from) && whole(to) {
+            return diagnostic.note("a literal with a point or an exponent never becomes an integer");
         }
+        let to = if literal(to) { "f64" } else { self.elems.name(to) };
+        let converted = |value: &str| match to {
+            "bool" => format!("{value} != 0"),
+            _ => format!("{to}({value})"),
+        };
+        match &expr.kind {
+            Kind::Local(id) => {
+                let name = &self.locals[id.0].name;
+                let field = if self.shorthands.contains(&expr.span) { format!("{name}: ") } else { String::new() };
+                diagnostic.suggest(expr.span, "convert it", field + &converted(name))
+            }
+            _ => diagnostic.help(format!("convert it: `{}`", converted("…"))),
+        }
+    }
+
+    /// Of two element types, the one with the larger width holds more; all hold truth values.
+    fn width(&self, elem: Elem) -> usize {
+        let order = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+        let widest = self.elems.domain(elem).iter().filter_map(|d| order.iter().position(|o| *o == d)).max();
+        widest.unwrap_or(0)
     }
 
     /// Marks where names among the expressions were declared, with their types.
@@ -314,7 +350,11 @@ impl<'a> Checker<'a> {
                 let error = SemaError::NotATensor { found: other.sort().to_owned() };
                 let label = format!("this is {}", other.sort());
                 let diagnostic = self.point_at_declarations(error.at(expr.span).label(label), [expr]);
-                self.report(diagnostic);
+                self.report(match other {
+                    Ty::Graph(_) => diagnostic.help("messages along a graph, `in_degree` and `out_degree` give fields"),
+                    Ty::Tuple(_) => diagnostic.help("a pattern takes it apart: `let (a, b) = …;`"),
+                    _ => diagnostic,
+                });
                 None
             }
         }
@@ -326,6 +366,24 @@ fn count(n: usize, what: &str) -> String {
     match n {
         1 => format!("1 {what}"),
         n => format!("{n} {what}s"),
+    }
+}
+
+fn results_declared(diagnostic: Diagnostic, place: Option<Span>) -> Diagnostic {
+    match place {
+        Some(place) => diagnostic.also(place, "the declared results"),
+        None => diagnostic,
+    }
+}
+
+/// What an element type holds.
+fn range_help(diagnostic: Diagnostic, dtype: DType) -> Diagnostic {
+    match dtype {
+        DType::I32 => diagnostic.label(format!("`i32` holds {} to {}", i32::MIN, i32::MAX)).help("`i64` holds more"),
+        DType::I64 => diagnostic.label(format!("`i64` holds {} to {}", i64::MIN, i64::MAX)),
+        DType::F32 => diagnostic.label(format!("`f32` holds up to {:e}", f32::MAX)).help("`f64` holds more"),
+        DType::F64 => diagnostic.label(format!("`f64` holds up to {:e}", f64::MAX)),
+        _ => diagnostic,
     }
 }
 

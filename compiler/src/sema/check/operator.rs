@@ -7,7 +7,7 @@ use super::super::ty::{Tensor, Ty};
 use super::Checker;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{Attrs, Op, ops};
-use tiga_source::Span;
+use tiga_source::{Diagnostic, Span};
 use tiga_syntax::ast::{self, BinaryOp};
 
 impl Checker<'_> {
@@ -23,15 +23,18 @@ impl Checker<'_> {
         let Some((ir, domain)) = ir_op(op) else {
             return self.matmul(left, right, op_span, span);
         };
-        self.elementwise_at(ir, vec![left, right], domain, op.symbol(), op_span, span)
+        self.elementwise(ir, vec![left, right], domain, (op.symbol(), op_span), span)
     }
 
-    /// An elementwise op; `name` is what the source calls it.
-    pub(super) fn elementwise(&mut self, op: Op, args: Vec<Expr>, domain: Domain, name: &str, span: Span) -> Expr {
-        self.elementwise_at(op, args, domain, name, span, span)
-    }
-
-    fn elementwise_at(&mut self, op: Op, args: Vec<Expr>, domain: Domain, name: &str, caret: Span, span: Span) -> Expr {
+    /// An elementwise op; `name` is what the source calls it, and `caret` where.
+    pub(super) fn elementwise(
+        &mut self,
+        op: Op,
+        args: Vec<Expr>,
+        domain: Domain,
+        (name, caret): (&str, Span),
+        span: Span,
+    ) -> Expr {
         let tensors: Vec<Tensor> = args.iter().filter_map(|a| self.tensor(a)).collect();
         if tensors.len() < args.len() {
             return self.poison(span);
@@ -41,10 +44,9 @@ impl Checker<'_> {
         }
         let elem = tensors[0].elem;
         let result = |d: DType| op.0.elementwise().and_then(|e| e.result(&vec![d; args.len()], &Attrs::new()));
-        if !self.elems.restrict(elem, domain.and(Domain::where_(|d| result(d).is_some()))) {
-            let error = SemaError::Undefined { op: name.to_owned(), found: self.elems.name(elem).to_owned() };
-            let diagnostic = self.point_at_declarations(error.at(caret), &args);
-            return self.fail(diagnostic, span);
+        let defined = domain.and(Domain::where_(|d| result(d).is_some()));
+        if !self.elems.restrict(elem, defined) {
+            return self.undefined((name, caret), elem, defined, &args, span);
         }
         let same = self.elems.domain(elem).iter().all(|d| result(d) == Some(d));
         let elem = if same { elem } else { Elem::Known(DType::Bool) };
@@ -54,6 +56,39 @@ impl Checker<'_> {
         }
     }
 
+    /// An op that is not defined for the element type of its operands.
+    fn undefined(
+        &mut self,
+        (name, caret): (&str, Span),
+        elem: Elem,
+        defined: Domain,
+        args: &[Expr],
+        span: Span,
+    ) -> Expr {
+        let error = SemaError::Undefined { op: name.to_owned(), found: self.elems.name(elem).to_owned() };
+        let names: Vec<String> = defined.iter().map(|d| format!("`{}`", d.name())).collect();
+        let needs = match names.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+            None => "another type".to_owned(),
+        };
+        let operands: Vec<&Expr> = args.iter().collect();
+        let diagnostic = self.places(error.at(caret).label(format!("needs {needs}")), &operands);
+        let found = self.elems.domain(elem);
+        let diagnostic = if found == Domain::BOOL {
+            diagnostic.help("`f32(c)` or `i64(c)` makes 0 and 1 of a condition")
+        } else if defined == Domain::BOOL {
+            diagnostic.help("a comparison makes a condition of a number: `x != 0`")
+        } else if defined == Domain::FLOAT {
+            // A function of one operand is typed as an op of two equal ones.
+            let once = args.iter().enumerate().filter(|(i, arg)| !args[..*i].iter().any(|a| a.span == arg.span));
+            once.fold(diagnostic, |d, (_, arg)| self.convert(d, arg, elem, Elem::Known(DType::F64)))
+        } else {
+            diagnostic
+        };
+        self.fail(diagnostic, span)
+    }
+
     /// Makes all element types one, or reports the two that differ.
     fn unify_all(&mut self, args: &[Expr], tensors: &[Tensor], caret: Span) -> bool {
         for i in 1..tensors.len() {
@@ -61,8 +96,11 @@ impl Checker<'_> {
             if !self.elems.unify(left, right) {
                 let (l, r) = (self.elems.name(left).to_owned(), self.elems.name(right).to_owned());
                 let error = SemaError::Elements { left: l, right: r };
-                let diagnostic = self.two_places(error, &args[0], &args[i], caret);
-                let diagnostic = self.conversion_help(diagnostic, right, left);
+                let diagnostic = self.places(error.at(caret), &[&args[0], &args[i]]);
+                let diagnostic = match self.width(left) < self.width(right) {
+                    true => self.convert(diagnostic, &args[0], left, right),
+                    false => self.convert(diagnostic, &args[i], right, left),
+                };
                 self.report(diagnostic);
                 return false;
             }
@@ -85,13 +123,14 @@ impl Checker<'_> {
                 }
                 None => {
                     let error = SemaError::Shapes { left: self.show(&args[widest].ty), right: self.show(&args[i].ty) };
-                    let diagnostic = self.two_places(error, &args[widest], &args[i], caret);
-                    let rule = if tensor.set.is_some() && so_far.set.is_some() && tensor.set != so_far.set {
-                        "fields go together only over the same set"
+                    let label = meeting(&so_far, tensor).unwrap_or_default();
+                    let diagnostic = self.places(error.at(caret).label(label), &[&args[widest], &args[i]]);
+                    self.report(if tensor.set.is_some() && so_far.set.is_some() && tensor.set != so_far.set {
+                        let help = "a message along a graph takes values from its `src` to its `dst`";
+                        diagnostic.note("fields go together only over the same set").help(help)
                     } else {
-                        "feature axes are aligned at the end and must be equal there"
-                    };
-                    self.report(diagnostic.note(rule));
+                        diagnostic.note("feature axes are aligned at the end and must be equal there")
+                    });
                     return None;
                 }
             }
@@ -99,20 +138,21 @@ impl Checker<'_> {
         Some(shape)
     }
 
-    /// A diagnostic that shows two operands with their types, and where they were declared.
-    fn two_places(&self, error: SemaError, left: &Expr, right: &Expr, caret: Span) -> tiga_source::Diagnostic {
-        let mut diagnostic = error.at(caret);
-        for operand in [left, right] {
-            if operand.span == caret {
+    /// Shows operands with their types, and where they were declared.
+    fn places(&self, mut diagnostic: Diagnostic, operands: &[&Expr]) -> Diagnostic {
+        let mut shown = Vec::new();
+        for operand in operands {
+            if operand.span == diagnostic.primary.span || shown.contains(&operand.span) {
                 continue;
             }
+            shown.push(operand.span);
             diagnostic = diagnostic.also(operand.span, format!("this is `{}`", self.show(&operand.ty)));
         }
-        self.point_at_declarations(diagnostic, [left, right])
+        self.point_at_declarations(diagnostic, operands.iter().copied())
     }
 
     /// `where(c, a, b)`.
-    pub(super) fn select(&mut self, args: Vec<Expr>, span: Span) -> Expr {
+    pub(super) fn select(&mut self, args: Vec<Expr>, caret: Span, span: Span) -> Expr {
         let tensors: Vec<Tensor> = args.iter().filter_map(|a| self.tensor(a)).collect();
         let [condition, a, b] = tensors.as_slice() else {
             return self.poison(span);
@@ -121,13 +161,14 @@ impl Checker<'_> {
             let found = self.show(&args[0].ty);
             let error = SemaError::Mismatch { expected: "bool".into(), found };
             let diagnostic = self.point_at_declarations(error.at(args[0].span).label("not a condition"), [&args[0]]);
+            let diagnostic = self.convert(diagnostic, &args[0], condition.elem, Elem::Known(DType::Bool));
             return self.fail(diagnostic, span);
         }
         let elem = a.elem;
-        if !self.unify_all(&args[1..], &[a.clone(), b.clone()], span) {
+        if !self.unify_all(&args[1..], &[a.clone(), b.clone()], caret) {
             return self.poison(span);
         }
-        match self.shape(&args, &tensors, span) {
+        match self.shape(&args, &tensors, caret) {
             Some((set, dims)) => {
                 Expr { ty: Ty::Tensor(Tensor { elem, set, dims }), span, kind: Kind::Op(ops::SELECT, args) }
             }
@@ -141,8 +182,9 @@ impl Checker<'_> {
             return self.poison(span);
         };
         if b.set.is_some() {
-            let diagnostic = self.two_places(SemaError::FieldProduct, &left, &right, caret);
-            return self.fail(diagnostic, span);
+            let error = SemaError::FieldProduct.at(caret).label("the right side has a set");
+            let diagnostic = self.places(error, &[&left, &right]);
+            return self.fail(diagnostic.help("`sum(a * b, axis: -1)` multiplies row by row"), span);
         }
         let shapes = match (a.dims.split_last(), b.dims.split_first()) {
             (Some((k, rows)), Some((k2, columns))) if k == k2 && columns.len() <= 1 => Some([rows, columns].concat()),
@@ -150,7 +192,11 @@ impl Checker<'_> {
         };
         let Some(dims) = shapes else {
             let error = SemaError::MatMul { left: self.show(&left.ty), right: self.show(&right.ty) };
-            let diagnostic = self.two_places(error, &left, &right, caret);
+            let label = match (a.dims.last(), b.dims.first()) {
+                (Some(k), Some(k2)) if k != k2 => format!("`{k}` meets `{k2}`"),
+                _ => String::new(),
+            };
+            let diagnostic = self.places(error.at(caret).label(label), &[&left, &right]);
             let rule = "the last feature axis of the left side meets the first axis of the right side: \
                         `[…, K] @ [K, M]` or `[…, K] @ [K]`";
             return self.fail(diagnostic.note(rule), span);
@@ -160,8 +206,8 @@ impl Checker<'_> {
             return self.poison(span);
         }
         if !self.elems.restrict(a.elem, Domain::where_(|d| d != DType::Bool)) {
-            let error = SemaError::Undefined { op: "@".into(), found: self.elems.name(a.elem).to_owned() };
-            return self.fail(error.at(caret), span);
+            let numbers = Domain::where_(|d| d != DType::Bool);
+            return self.undefined(("@", caret), a.elem, numbers, &exprs, span);
         }
         let [left, right] = exprs;
         let ty = Ty::Tensor(Tensor { elem: a.elem, set: a.set, dims });
@@ -187,6 +233,17 @@ const fn ir_op(op: BinaryOp) -> Option<(Op, Domain)> {
         BinaryOp::Rem => (ops::REM, Domain::ANY),
         BinaryOp::MatMul => return None,
     })
+}
+
+/// Which axes of two shapes that cannot be broadcast are not the same.
+fn meeting(a: &Tensor, b: &Tensor) -> Option<String> {
+    if let (Some(x), Some(y)) = (&a.set, &b.set)
+        && x != y
+    {
+        return Some(format!("`{x}` meets `{y}`"));
+    }
+    let (x, y) = a.dims.iter().rev().zip(b.dims.iter().rev()).find(|(x, y)| x != y)?;
+    Some(format!("`{x}` meets `{y}`"))
 }
 
 /// The common shape of two: sets match by name, features align at the end.

@@ -19,7 +19,7 @@ impl Frame<'_> {
         let (region, result) = b.region(params, |inner, values| {
             bind(self, inner, values);
             let value = self.expr(inner, expr)?;
-            inner.loc = self.emitter.sources.loc(expr.span);
+            inner.loc = self.emitter.place(expr.span);
             inner.op(ops::YIELD, &value.flatten(), Attrs::new())?;
             Ok(())
         });
@@ -32,7 +32,7 @@ impl Frame<'_> {
         let condition = self.single(b, condition)?;
         let then = self.region(b, Vec::new(), |_, _, _| {}, then)?;
         let other = self.region(b, Vec::new(), |_, _, _| {}, other)?;
-        b.loc = self.emitter.sources.loc(expr.span);
+        b.loc = self.emitter.place(expr.span);
         let inst = b.push(ops::IF, &[condition], Attrs::new(), vec![then, other], Vec::new())?;
         let results = b.body.inst(inst).results.clone();
         Ok(shape(&expr.ty, &mut results.into_iter()))
@@ -66,7 +66,7 @@ impl Frame<'_> {
                 (ops::REPEAT, init, attrs, vec![body])
             }
         };
-        b.loc = self.emitter.sources.loc(expr.span);
+        b.loc = self.emitter.place(expr.span);
         let inst = b.push(op, &operands, attrs, regions, Vec::new())?;
         let results = b.body.inst(inst).results.clone();
         self.bind_carried(b, item, &results);

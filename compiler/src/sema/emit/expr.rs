@@ -64,7 +64,7 @@ impl Frame<'_> {
     /// Operators that give one value.
     fn one(&mut self, b: &mut Builder<'_>, expr: &Expr) -> Emit<Value> {
         let attrs = Attrs::new();
-        let loc = self.emitter.sources.loc(expr.span);
+        let loc = self.emitter.place(expr.span);
         match &expr.kind {
             Kind::Literal(text) => self.literal(b, text, expr),
             Kind::Bool(value) => {
@@ -126,12 +126,12 @@ impl Frame<'_> {
 
     fn unary(&mut self, b: &mut Builder<'_>, op: tiga_ir::Op, operand: &Expr, expr: &Expr) -> Emit<Value> {
         let operand = self.single(b, operand)?;
-        b.loc = self.emitter.sources.loc(expr.span);
+        b.loc = self.emitter.place(expr.span);
         Ok(b.value(op, &[operand], Attrs::new())?)
     }
 
     fn literal(&mut self, b: &mut Builder<'_>, text: &str, expr: &Expr) -> Emit<Value> {
-        b.loc = self.emitter.sources.loc(expr.span);
+        b.loc = self.emitter.place(expr.span);
         let dtype = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
         match Scalar::parse(dtype, text) {
             Ok(scalar) => Ok(b.constant(scalar)),
@@ -156,7 +156,7 @@ impl Frame<'_> {
 
     fn composite(&mut self, b: &mut Builder<'_>, which: Composite, args: &[Expr], expr: &Expr) -> Emit<Value> {
         let args = self.singles(b, args)?;
-        b.loc = self.emitter.sources.loc(expr.span);
+        b.loc = self.emitter.place(expr.span);
         let attrs = Attrs::new;
         let dtype = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
         let x = args[0];
@@ -206,7 +206,7 @@ impl Frame<'_> {
     fn program(&mut self, b: &mut Builder<'_>, index: usize, args: &[Expr], expr: &Expr) -> Emit<Val> {
         let args = self.singles(b, args)?;
         let name = self.emitter.table.programs[index].signature.name.as_str();
-        b.loc = self.emitter.sources.loc(expr.span);
+        b.loc = self.emitter.place(expr.span);
         let results = b.op(ops::CALL, &args, Attrs::new().with(Key::Callee, Attr::Name(name.into())))?;
         Ok(shape(&expr.ty, &mut results.into_iter()))
     }

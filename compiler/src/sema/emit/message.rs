@@ -46,7 +46,7 @@ impl<'a> Frame<'a> {
         let targets = frame.targets(&body.reducers, &body.edge.expr);
         let roles = reads.iter().map(|o| o.role).collect();
         let attrs = Attrs::new().with(Key::Roles, Attr::Roles(roles)).with(Key::Targets, Attr::Targets(targets));
-        b.loc = emitter.sources.loc(expr.span);
+        b.loc = emitter.place(expr.span);
         let inst = b.push(ops::APPLY, &operands, attrs, regions, Vec::new())?;
         let results = b.body.inst(inst).results.clone();
         Ok(shape(&expr.ty, &mut results.into_iter()))

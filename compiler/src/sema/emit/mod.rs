@@ -14,9 +14,11 @@ use super::check::MessageBody;
 use super::hir::{Body, LocalId, Pattern};
 use super::items::Table;
 use super::ty::{Substitution, Ty};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use tiga_abi::DType;
 use tiga_ir::{Attrs, Builder, Func, Level, Module, Type, Value, ops};
-use tiga_source::Sources;
+use tiga_source::{Loc, Sources, Span};
 
 /// The checked bodies of a file, by item number.
 #[derive(Default)]
@@ -53,6 +55,25 @@ pub(crate) struct Emitter<'a> {
     pub(crate) bodies: &'a Bodies,
     pub(crate) sources: &'a Sources,
     pub(crate) limits: &'a Limits,
+    pub(crate) places: &'a Places,
+}
+
+/// What stands at each place that the IR names: the shortest expression that something was written for.
+#[derive(Debug, Default)]
+pub(crate) struct Places(RefCell<BTreeMap<Loc, Span>>);
+
+impl Places {
+    fn note(&self, loc: Loc, span: Span) {
+        let mut places = self.0.borrow_mut();
+        let known = places.entry(loc).or_insert(span);
+        if span.end - span.start < known.end - known.start {
+            *known = span;
+        }
+    }
+
+    pub(crate) fn into_map(self) -> BTreeMap<Loc, Span> {
+        self.0.into_inner()
+    }
 }
 
 /// One body being written: its names have values, its symbols mean something.
@@ -64,6 +85,13 @@ struct Frame<'a> {
 }
 
 impl<'a> Emitter<'a> {
+    /// The place of an expression, which is remembered.
+    fn place(&self, span: Span) -> Loc {
+        let loc = self.sources.loc(span);
+        self.places.note(loc.clone(), span);
+        loc
+    }
+
     /// A program as a function.
     ///
     /// # Errors
@@ -73,6 +101,7 @@ impl<'a> Emitter<'a> {
         let signature = &item.signature;
         let mut func = Func::new(signature.name.as_str(), Level::Domain);
         func.loc = self.sources.loc(item.item.span);
+        self.places.note(func.loc.clone(), signature.span);
         func.symbols = signature.generics.iter().map(|(name, g)| (name.clone(), g.kind.clone())).collect();
         let Some(body) = &self.bodies.programs[index] else {
             return Ok(func);
@@ -88,7 +117,7 @@ impl<'a> Emitter<'a> {
         func.results = results(&signature.result, &item.ast.results);
         let mut builder = Builder::new(module, &mut func.body, entry);
         let value = frame.expr(&mut builder, &body.expr)?;
-        builder.loc = self.sources.loc(body.expr.span);
+        builder.loc = self.place(body.expr.span);
         builder.op(ops::RETURN, &value.flatten(), Attrs::new())?;
         Ok(func)
     }
