@@ -27,7 +27,7 @@ struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     compile: compile::Args,
-    /// Shows what an error code means.
+    /// Show what an error code means.
     #[arg(long, value_name = "CODE", value_parser = explain::page, exclusive = true)]
     explain: Option<&'static str>,
     /// Fails as a bug of the compiler would: for the test of what is left behind then.
