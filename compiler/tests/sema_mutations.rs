@@ -35,7 +35,7 @@ fn tokens(text: &str) -> Vec<String> {
 /// A few tokens dropped, doubled, exchanged, or replaced by others of any text.
 fn mutated(tokens: &[String], others: &[String], random: &mut Random) -> String {
     let mut out = tokens.to_vec();
-    for _ in 0..=random.below(3) {
+    for _ in 0..=random.below(2) {
         let i = random.below(out.len());
         match random.below(4) {
             0 => drop(out.remove(i)),
@@ -44,7 +44,11 @@ fn mutated(tokens: &[String], others: &[String], random: &mut Random) -> String 
                 let j = random.below(out.len());
                 out.swap(i, j);
             }
-            _ => out[i] = others[random.below(others.len())].clone(),
+            _ => {
+                // A word of the same text more often means something there.
+                let from = if random.below(2) == 0 { tokens } else { others };
+                out[i] = from[random.below(from.len())].clone();
+            }
         }
     }
     out.concat()
@@ -78,7 +82,9 @@ fn changed_texts_are_refused_or_accepted_whole() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let (mut accepted, mut refused) = (0, 0);
     for text in &texts {
-        for _ in 0..60 {
+        // Most changes of a text that is refused are refused.
+        let whole = Front::of_text("model.tg", text.concat(), &SemaOptions::default()).unwrap();
+        for _ in 0..if whole.errors() == 0 { 300 } else { 20 } {
             let text = mutated(text, &all, &mut random);
             let front = Front::of_text("model.tg", text.clone(), &SemaOptions::default()).unwrap();
             let internal = front.diagnostics.iter().find(|d| d.code == "TG0999");
@@ -96,5 +102,5 @@ fn changed_texts_are_refused_or_accepted_whole() {
             assert_eq!(print_module(&again), printed, "{text}");
         }
     }
-    assert!(accepted > 100 && refused > 1000, "{accepted} accepted, {refused} refused");
+    assert!(accepted > 400 && refused > 1000, "{accepted} accepted, {refused} refused");
 }
