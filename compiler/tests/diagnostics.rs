@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use std::path::{Path, PathBuf};
-use tiga_abi::DType;
+use tiga_abi::{DType, FpMode};
 use tigac::driver::Front;
+use tigac::passes::{PassError, PassOptions, PipelineError, Watch};
+use tigac::pipeline;
 use tigac::sema::SemaOptions;
 
 fn root() -> PathBuf {
@@ -18,6 +20,26 @@ fn rendered(text: &str, options: &SemaOptions) -> String {
     shown.join("\n\n") + "\n"
 }
 
+/// What is shown of a text that is correct and cannot be compiled; [`None`] if it can.
+fn limit(text: &str) -> Option<String> {
+    let front = Front::of_text("model.tg", text.to_owned(), &SemaOptions::default()).unwrap();
+    assert!(front.diagnostics.is_empty(), "{text}");
+    let options = PassOptions::new(FpMode::Default);
+    match pipeline::lower(front.analysis.ir.clone(), &options, &Watch::default(), &mut std::io::sink()) {
+        Ok(_) => None,
+        Err(PipelineError::Pass { error: PassError::Lower(error), .. }) => {
+            Some(front.limit(&error).render(&front.sources, false) + "\n")
+        }
+        Err(error) => panic!("{error}\n{text}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_compiled_is_compiled_in_the_mended_form() {
+    let page = std::fs::read_to_string(root().join("docs/errors/TG0914.md")).unwrap();
+    assert_eq!(limit(fenced(&page, "tg")[1]), None);
+}
+
 /// The finding that a page is about; [`None`] for the internal error, which no text gives.
 fn of_page(code: &str, text: &str) -> Option<String> {
     let mut options = SemaOptions::default();
@@ -28,6 +50,7 @@ fn of_page(code: &str, text: &str) -> Option<String> {
             let all = rendered(&"^\n".repeat(150), &options);
             return Some(all.split("\n\n").find(|one| one.contains("[TG0020]")).unwrap().trim_end().to_owned() + "\n");
         }
+        "TG0914" => return Some(limit(fenced(text, "tg")[0]).expect("its example cannot be compiled")),
         "TG0109" => drop(options.set.insert("real".into(), DType::F64)),
         _ => {}
     }

@@ -48,14 +48,15 @@ fn extents(text: &str) -> Result<Extents, String> {
 }
 
 #[cfg(feature = "llvm")]
-pub(super) use with_llvm::Codegen;
+pub(super) use with_llvm::{Codegen, refused};
 #[cfg(not(feature = "llvm"))]
-pub(super) use without_llvm::Codegen;
+pub(super) use without_llvm::{Codegen, refused};
 
 #[cfg(feature = "llvm")]
 mod with_llvm {
+    use super::super::{Front, Outcome, refusal};
     use super::{Analysis, CodegenArgs, Fp, Kind};
-    use crate::pack::{Compilation, CompileOptions, compile, contents};
+    use crate::pack::{Compilation, CompileError, CompileOptions, compile, contents};
     use crate::passes::{Watch, run};
     use crate::pipeline;
     use crate::sema::{ParamInfo, ProgramInfo};
@@ -104,7 +105,8 @@ mod with_llvm {
         pub(in crate::driver) fn stopped(&self, analysis: &Analysis) -> Result<Vec<u8>> {
             self.check_dimensions(analysis)?;
             let (passes, options) = (pipeline::of(self.options.law.fp), self.options.passes());
-            let module = run(analysis.ir.clone(), passes, &options, &self.options.watch, &mut std::io::stderr())?;
+            let module = run(analysis.ir.clone(), passes, &options, &self.options.watch, &mut std::io::stderr());
+            let module = module.map_err(CompileError::from)?;
             Ok(print_module(&module).into_bytes())
         }
 
@@ -113,7 +115,7 @@ mod with_llvm {
             let done = self.done.as_ref().expect("made above");
             Ok(match kind {
                 Kind::LlvmIr => done.code.llvm_ir().as_bytes().to_vec(),
-                Kind::Asm => done.code.asm()?.into_bytes(),
+                Kind::Asm => done.code.asm().map_err(CompileError::from)?.into_bytes(),
                 Kind::Obj => done.code.object().to_vec(),
                 Kind::Bundle => {
                     let programs = analysis.programs.iter().map(program).collect();
@@ -139,6 +141,11 @@ mod with_llvm {
             }
             Ok(())
         }
+    }
+
+    /// Shows what stopped a compilation as a finding, if it says something of the model or of the compiler.
+    pub(in crate::driver) fn refused(error: anyhow::Error, front: &Front) -> Result<Outcome> {
+        refusal::show(error.downcast()?, front)
     }
 
     /// What a manifest says of a program.
@@ -178,12 +185,18 @@ mod with_llvm {
 
 #[cfg(not(feature = "llvm"))]
 mod without_llvm {
+    use super::super::{Front, Outcome};
     use super::{Analysis, CodegenArgs, Kind};
     use crate::passes::Watch;
     use anyhow::{Result, bail};
 
     const WITHOUT: &str =
         "this tigac was built without LLVM: it has check, eval and --emit=ast,ir; tiga-opt runs passes";
+
+    /// What stopped a compilation is no finding here.
+    pub(in crate::driver) fn refused(error: anyhow::Error, _: &Front) -> Result<Outcome> {
+        Err(error)
+    }
 
     /// A compiler without a back end: check, IR and the interpreter only.
     pub(in crate::driver) struct Codegen;

@@ -1,7 +1,7 @@
 //! `tigac FILE`: compiles a model, and writes what `--emit` asks for.
 
 use super::Outcome;
-use super::codegen::{Codegen, CodegenArgs};
+use super::codegen::{Codegen, CodegenArgs, refused};
 use super::front::{Front, SemaArgs};
 use crate::passes::WatchArgs;
 use anyhow::{Context, bail};
@@ -114,6 +114,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let front = Front::read(file, &args.sema.options())?;
     let outcome = front.report();
+    forms(args, file, &front, outcome).or_else(|error| refused(error, &front))
+}
+
+/// Writes what is asked for.
+fn forms(args: &Args, file: &Path, front: &Front, outcome: Outcome) -> anyhow::Result<Outcome> {
     let watch = args.watch.watch();
     let mut codegen = Codegen::new(&args.codegen, &watch);
     if outcome == Outcome::Done && watch.stop_after.is_some() {

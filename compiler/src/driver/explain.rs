@@ -21,7 +21,7 @@ const PAGES: &[(&str, &str)] = pages! {
     "TG0310" "TG0401" "TG0402" "TG0403" "TG0404" "TG0405" "TG0406" "TG0407"
     "TG0408" "TG0409" "TG0410" "TG0411" "TG0901" "TG0902" "TG0903" "TG0904"
     "TG0905" "TG0906" "TG0907" "TG0908" "TG0909" "TG0910" "TG0911" "TG0912"
-    "TG0913" "TG0999"
+    "TG0913" "TG0914" "TG0999"
 };
 
 /// A code that no diagnostic has.

@@ -1,11 +1,12 @@
 //! The front end as one step: a file to its tree, its analysis and its mistakes.
 
 use super::Outcome;
+use crate::lower::LowerError;
 use crate::sema::{Analysis, SemaOptions, analyse};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use tiga_abi::DType;
-use tiga_source::{Diagnostic, Severity, Sources};
+use tiga_source::{Diagnostic, Severity, Sources, Span};
 use tiga_syntax::ast;
 
 /// The code of what analysis accepts and the IR does not.
@@ -82,15 +83,26 @@ impl Front {
 
     /// Shows all findings on the standard error stream, and how many errors there are.
     pub fn report(&self) -> Outcome {
+        self.show(&self.diagnostics)
+    }
+
+    /// What cannot be lowered yet, as a finding at the expression it comes from.
+    pub fn limit(&self, error: &LowerError) -> Diagnostic {
+        let start = Span { end: self.module.span.start, ..self.module.span };
+        error.at(error.loc().and_then(|loc| self.analysis.places.get(loc)).copied().unwrap_or(start))
+    }
+
+    /// Shows findings on the standard error stream, and how many errors there are.
+    pub(super) fn show(&self, diagnostics: &[Diagnostic]) -> Outcome {
         let color = std::io::stderr().is_terminal();
-        for diagnostic in self.diagnostics.iter().take(SHOWN) {
+        for diagnostic in diagnostics.iter().take(SHOWN) {
             eprintln!("{}\n", diagnostic.render(&self.sources, color));
         }
-        if self.diagnostics.len() > SHOWN {
-            eprintln!("{} more findings are not shown\n", self.diagnostics.len() - SHOWN);
+        if diagnostics.len() > SHOWN {
+            eprintln!("{} more findings are not shown\n", diagnostics.len() - SHOWN);
         }
         let mut codes: Vec<&str> =
-            self.diagnostics.iter().filter(|d| d.severity == Severity::Error).map(|d| d.code).collect();
+            diagnostics.iter().filter(|d| d.severity == Severity::Error).map(|d| d.code).collect();
         match codes.len() {
             0 => return Outcome::Done,
             1 => eprintln!("error: aborting due to 1 previous error\n"),

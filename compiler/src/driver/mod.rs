@@ -10,6 +10,8 @@ mod eval;
 mod explain;
 mod front;
 mod inputs;
+#[cfg(feature = "llvm")]
+mod refusal;
 mod report;
 
 pub use front::{Front, FrontError};

@@ -1,7 +1,7 @@
 //! Why a lowering stopped.
 
 use tiga_ir::TypeError;
-use tiga_source::Loc;
+use tiga_source::{Diagnostic, Loc, Span};
 
 /// A lowering cannot go on. On verified input only [`LowerError::Unsupported`] is possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,4 +17,34 @@ pub enum LowerError {
         /// Where it stands.
         loc: Loc,
     },
+}
+
+impl LowerError {
+    /// Its code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            LowerError::Unsupported { .. } => "TG0914",
+            LowerError::Type(_) => "TG0999",
+        }
+    }
+
+    /// Its place in the source.
+    pub fn loc(&self) -> Option<&Loc> {
+        match self {
+            LowerError::Unsupported { loc, .. } => Some(loc),
+            LowerError::Type(_) => None,
+        }
+    }
+
+    /// The finding at a place.
+    pub fn at(&self, span: Span) -> Diagnostic {
+        match self {
+            LowerError::Unsupported { what, .. } => {
+                Diagnostic::error(self.code(), format!("{what} cannot be compiled yet"), span)
+                    .label("this version has no kernel for it")
+                    .note("the program is correct: `tigac eval` runs it")
+            }
+            LowerError::Type(error) => Diagnostic::error(self.code(), format!("internal error: {error}"), span),
+        }
+    }
 }

@@ -346,20 +346,10 @@ impl<'a> Checker<'a> {
         // Where a field is misspelled, the missing one is no news.
         let known = whole;
         for (name, ty) in fields.iter().filter(|(name, _)| known && !given.iter().any(|(n, _)| n == name)) {
-            let error = SemaError::MissingField {
-                message: message.to_owned(),
-                record: record.to_owned(),
-                field: name.to_string(),
-            };
+            let (message, record) = (message.to_owned(), record.to_owned());
+            let error = SemaError::MissingField { message, record, field: name.to_string() };
             let label = format!("`{name}: {}` is declared here", self.show(ty));
-            let comma = if given.is_empty() { "" } else { ", " };
-            let text =
-                if self.lookup(name).is_some() { format!("{comma}{name}") } else { format!("{comma}{name}: …") };
-            let error = error.at(value.span).label(format!("`{name}` is missing")).also(declared, label);
-            self.report(match &value.kind {
-                Kind::Tuple(_) => error.suggest(value.span.inside_end(), "give it a value", text),
-                _ => error,
-            });
+            self.missing_field(error.at(value.span).also(declared, label), name, given.is_empty(), &value);
             whole = false;
         }
         if !whole {
@@ -372,6 +362,20 @@ impl<'a> Checker<'a> {
             _ => Expr { ty: given[*i].1.clone(), span: value.span, kind: Kind::Member(Box::new(value.clone()), *i) },
         };
         Some(order.iter().map(member).collect())
+    }
+
+    /// A field that a record lacks, and where it would be written.
+    fn missing_field(&mut self, diagnostic: Diagnostic, name: &str, first: bool, record: &Expr) {
+        let comma = if first { "" } else { ", " };
+        let value = if self.lookup(name).is_some() { "" } else { ": …" };
+        let diagnostic = diagnostic.label(format!("`{name}` is missing"));
+        self.report(match &record.kind {
+            Kind::Tuple(_) => {
+                let end = record.span.inside_end();
+                diagnostic.suggest(end, "give it a value", format!("{comma}{name}{value}"))
+            }
+            _ => diagnostic,
+        });
     }
 
     /// Whether a field lives where the message reads it.
