@@ -140,7 +140,7 @@ impl<'a> Emit<'a> {
         if !acc.rows.is_empty() && self.table.as_ref() != Some(acc) {
             let known = |row: &tiga_ir::AccRow| self.known(&row.width).as_constant().is_some();
             if !acc.rows.iter().all(known) {
-                return Err(self.unsupported("two reductions of different widths in one loop"));
+                return Err(self.unsupported("reducing values with different numbers of features at once"));
             }
         }
         let holds = |row: &&tiga_ir::AccRow| {
