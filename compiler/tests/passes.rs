@@ -98,6 +98,20 @@ fn passes_are_idempotent() {
 }
 
 #[test]
+fn nothing_is_contracted_in_strict_mode_or_without_fma() {
+    let loops = quiet(&[inline::PASS, lower_to_loops::PASS], model(), FpMode::Default).unwrap();
+    let contracted = |options: &PassOptions| {
+        let module = run(loops.clone(), &[contract::PASS], options, &Watch::default(), &mut std::io::sink()).unwrap();
+        print_module(&module).contains("= fma ")
+    };
+    let mut options = PassOptions::new(FpMode::Default);
+    assert!(contracted(&options));
+    options.machine.fma = false;
+    assert!(!contracted(&options));
+    assert!(!contracted(&PassOptions::new(FpMode::Strict)));
+}
+
+#[test]
 fn a_failure_names_the_pass() {
     let breaks: fn(&Module, &PassOptions) -> Result<Module, PassError> = |module, _| {
         let mut out = module.clone();
