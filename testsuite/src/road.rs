@@ -20,6 +20,10 @@ pub struct Road {
     pub options: CompileOptions,
     /// Its host and loops functions, split into units.
     pub loops: Module,
+    /// Its kernels.
+    pub kernels: Module,
+    /// Its LLVM module, as text.
+    pub llvm_ir: String,
     /// The bundle as a file.
     pub bytes: Vec<u8>,
     /// The bundle, opened.
@@ -51,7 +55,8 @@ impl Road {
     fn pack(compilation: Compilation, programs: Vec<Program>, options: CompileOptions) -> Result<Self> {
         let bytes = tiga_bundle::write(&contents(&compilation, programs, &options).context("packing")?)?;
         let bundle = Bundle::from_bytes(bytes.clone()).context("opening")?;
-        Ok(Self { options, loops: compilation.loops, bytes, bundle })
+        let Compilation { loops, kernel_module: kernels, code, .. } = compilation;
+        Ok(Self { options, loops, kernels, llvm_ir: code.llvm_ir().to_owned(), bytes, bundle })
     }
 
     /// Runs a program on values in the order of its parameters; gives its results in their order.

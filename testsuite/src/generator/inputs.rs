@@ -3,6 +3,7 @@
 use super::program::Generated;
 use crate::road::relation;
 use fastrand::Rng;
+use std::fmt;
 use tiga_abi::{DType, Symbol};
 use tiga_formats::Csr;
 use tiga_ir::interp::{Tensor, Value};
@@ -11,16 +12,26 @@ use tiga_ir::{Scalar, Type};
 /// Arguments of one run.
 #[derive(Clone, Debug)]
 pub struct Inputs {
-    /// The graph of the only relation parameter.
-    pub csr: Csr,
     /// One value a parameter, the relation included.
     pub values: Vec<Value>,
     /// The feature extent `F`.
     pub features: usize,
 }
 
+impl fmt::Display for Inputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "F = {}", self.features)?;
+        for value in &self.values {
+            if let Value::Rel(g) = value {
+                write!(f, ", {} sources, {} destinations, {} edges", g.num_src(), g.num_dst(), g.num_edges())?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Random arguments for a program on a graph.
-pub fn inputs(rng: &mut Rng, generated: &Generated, csr: Csr) -> Inputs {
+pub fn inputs(rng: &mut Rng, generated: &Generated, csr: &Csr) -> Inputs {
     let features = [0, 1, 2, 3, 5, 8, 16, 17, 64, 70][rng.usize(0..10)];
     let size = |symbol: &Symbol| match &**symbol {
         "N" => csr.num_dst(),
@@ -31,7 +42,7 @@ pub fn inputs(rng: &mut Rng, generated: &Generated, csr: Csr) -> Inputs {
     let mut values = Vec::new();
     for param in func.params() {
         values.push(match func.body.ty(*param) {
-            Type::Rel(_) => relation(&csr).into(),
+            Type::Rel(_) => relation(csr).into(),
             ty => {
                 let tensor = ty.as_tensor().expect("parameters are relations and tensors");
                 let extent = |e: &tiga_abi::Poly| e.eval(&|s| Some(size(&s.into()) as i64)).expect("sizes are small");
@@ -42,7 +53,7 @@ pub fn inputs(rng: &mut Rng, generated: &Generated, csr: Csr) -> Inputs {
             }
         });
     }
-    Inputs { csr, values, features }
+    Inputs { values, features }
 }
 
 /// One element; one in sixteen is special.

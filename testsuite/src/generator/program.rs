@@ -8,13 +8,16 @@ use tiga_ir::{
     Attr, Attrs, Builder, Func, Key, Level, Module, RelKind, RelType, Role, SymKind, Target, TensorType, Type, Value,
     ops,
 };
+use tiga_source::Loc;
 use tigac::builtin::BuiltinReducer;
 
 /// A program and what stands in it.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// The module with the program `p` and the reducers it uses.
+    /// The module with the program and all reducers of the language.
     pub module: Module,
+    /// The program's name.
+    pub name: Symbol,
     /// Operators it contains.
     pub coverage: Coverage,
 }
@@ -22,19 +25,21 @@ pub struct Generated {
 impl Generated {
     /// The program.
     pub fn func(&self) -> &Func {
-        &self.module.funcs["p"]
+        &self.module.funcs[&self.name]
     }
 }
 
-/// A random program of about `size` operations.
-pub fn program(rng: &mut Rng, size: usize) -> Generated {
+/// A random program of about `size` operations. Each instruction has a place of its own: the line is the operation,
+/// the column what it is made of.
+pub fn program(rng: &mut Rng, name: &str, size: usize) -> Generated {
     let mut module = Module::new();
     for reducer in BuiltinReducer::ALL {
         for dtype in DType::ALL.into_iter().filter(|d| reducer.accepts(*d)) {
             reducer.add_to(&mut module, dtype);
         }
     }
-    let mut func = Func::new("p", Level::Domain);
+    let mut func = Func::new(name, Level::Domain);
+    func.loc = Loc::new(format!("{name}.tg").into(), 1, 1);
     for (name, kind) in [("N", SymKind::Set), ("E", SymKind::Edges), ("F", SymKind::Dim)] {
         func.symbols.insert(name.into(), kind);
     }
@@ -42,14 +47,15 @@ pub fn program(rng: &mut Rng, size: usize) -> Generated {
     let mut pool = parameters(rng, &mut func);
     let relation = pool.remove(0);
     let mut coverage = Coverage::default();
-    let builder = Builder::new(&module, &mut func.body, entry);
+    let mut builder = Builder::new(&module, &mut func.body, entry);
+    builder.loc = func.loc.clone();
     let mut writer = Writer { rng, builder, relation, transposed: None, coverage: &mut coverage, site: Site::Field };
     writer.operations(&mut pool, size, 2);
     let results = writer.results(&pool);
     func.results =
         results.iter().enumerate().map(|(i, v)| (format!("r{i}").into(), func.body.ty(*v).clone())).collect();
     module.add(func);
-    Generated { module, coverage }
+    Generated { module, name: name.into(), coverage }
 }
 
 /// The graph first, then fields and tensors of every element type and a few shapes.
@@ -80,6 +86,10 @@ fn parameters(rng: &mut Rng, func: &mut Func) -> Vec<Value> {
     out
 }
 
+fn next_line(loc: &Loc) -> Loc {
+    Loc::new(loc.file().clone(), loc.line() + 1, 1)
+}
+
 /// Appends operations to one block.
 struct Writer<'a, 'b> {
     rng: &'a mut Rng,
@@ -103,6 +113,7 @@ impl Writer<'_, '_> {
     /// `count` operations, of which loops and branches may nest `depth` deep.
     fn operations(&mut self, pool: &mut Vec<Value>, count: usize, depth: usize) {
         for _ in 0..count {
+            self.builder.loc = next_line(&self.builder.loc);
             let made = match self.rng.u8(0..20) {
                 0..=3 => self.message(pool),
                 4..=5 => self.reduce(pool),
@@ -238,7 +249,8 @@ impl Writer<'_, '_> {
         let (rng, coverage, relation) = (&mut *self.rng, &mut *self.coverage, self.relation);
         let params = params.into_iter().map(|ty| (ty, None)).collect();
         let (region, ()) = self.builder.region(params, |b, values| {
-            let inner = Builder::new(b.module, b.body, b.block);
+            let mut inner = Builder::new(b.module, b.body, b.block);
+            inner.loc = b.loc.clone();
             let mut writer = Writer { rng, builder: inner, relation, transposed: None, coverage, site: Site::Control };
             let mut pool = [outer, values].concat();
             writer.operations(&mut pool, 3, depth - 1);

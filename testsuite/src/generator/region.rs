@@ -5,6 +5,7 @@ use super::inputs::element;
 use fastrand::Rng;
 use tiga_abi::DType;
 use tiga_ir::{Attr, Attrs, Builder, Key, Op, TensorType, Value, ops};
+use tiga_source::Loc;
 
 /// All elementwise ops that programs may contain: `fma` and bit casts are the compiler's own.
 pub(super) fn elementwise() -> impl Iterator<Item = Op> {
@@ -30,6 +31,7 @@ pub(super) fn elementwise_code(
         let dtype = DType::ALL[rng.usize(0..DType::ALL.len())];
         let choices: Vec<Op> = elementwise().filter(|op| accepts(*op, dtype)).collect();
         let op = choices[rng.usize(0..choices.len())];
+        builder.loc = Loc::new(builder.loc.file().clone(), builder.loc.line(), builder.loc.column() + 1);
         if let Some(value) = instruction(rng, builder, pool, op, dtype) {
             coverage.add(op.name(), dtype, site);
             pool.push(value);

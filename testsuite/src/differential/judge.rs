@@ -1,0 +1,202 @@
+//! Compiled programs beside the interpreters that define them.
+
+use super::text::{fixed_point, verified_outside};
+use crate::generator::Inputs;
+use crate::road::{Road, difference, result};
+use fastrand::Rng;
+use std::ops::AddAssign;
+use tiga_abi::{CpuTarget, FpMode};
+use tiga_backend_llvm::OptLevel;
+use tiga_ir::Module;
+use tiga_ir::interp::{Tensor, run_domain};
+use tiga_runtime::{Context, UnitOrder};
+use tigac::lower::domain;
+use tigac::pack::CompileOptions;
+
+/// How a program is compiled: a function of its seed, so that it fails alone as it did among others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Way {
+    /// With LLVM's passes. They take most of the time, and must not change a bit: one program in eight.
+    pub optimised: bool,
+    /// Leaves of two elements with two accumulators, so that trees stand on small graphs too.
+    pub small: bool,
+}
+
+impl Way {
+    /// The way of a seed.
+    pub fn of(seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Self { optimised: rng.u8(0..8) == 0, small: rng.bool() }
+    }
+
+    fn options(self, fp: FpMode) -> CompileOptions {
+        let mut options = CompileOptions::new(CpuTarget::X86_64V3, fp);
+        options.opt = if self.optimised { OptLevel::O } else { OptLevel::O0 };
+        if self.small {
+            (options.law.row_leaf, options.law.set_leaf, options.law.acc) = (2, 2, Some(2));
+        }
+        options
+    }
+}
+
+/// What went wrong with a program.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// Some stage refuses it.
+    #[error("not compiled: {0:#}")]
+    Compile(anyhow::Error),
+    /// Its text does not come back.
+    #[error("text of the {level} level: {what}")]
+    Text {
+        /// Which level.
+        level: &'static str,
+        /// What comes back.
+        what: String,
+    },
+    /// LLVM's tool refuses its LLVM module.
+    #[error("opt-22 -passes=verify: {0}")]
+    Llvm(String),
+    /// An interpreter or the runtime refuses the call.
+    #[error("not run ({fp:?}): {error:#}")]
+    Run {
+        /// The mode.
+        fp: FpMode,
+        /// Why.
+        error: anyhow::Error,
+    },
+    /// Another result than its interpreter's.
+    #[error("{fp:?}: {result}{found} ({inputs})")]
+    Bits {
+        /// The mode.
+        fp: FpMode,
+        /// Which result.
+        result: String,
+        /// Where, and what was expected.
+        found: String,
+        /// The sizes of the inputs.
+        inputs: String,
+    },
+    /// A panic.
+    #[error("panic: {0}")]
+    Panic(String),
+    /// Programs that compile alone, but not together.
+    #[error("together with the programs up to {last}: {fault}")]
+    Together {
+        /// The last seed.
+        last: u64,
+        /// What went wrong.
+        fault: Box<Fault>,
+    },
+}
+
+impl Fault {
+    /// Which stage speaks: the shrinker must not slip from one fault to another.
+    pub fn kind(&self) -> (&'static str, Option<FpMode>) {
+        match self {
+            Fault::Compile(_) => ("compile", None),
+            Fault::Text { level, .. } => (level, None),
+            Fault::Llvm(_) => ("llvm", None),
+            Fault::Run { fp, .. } => ("run", Some(*fp)),
+            Fault::Bits { fp, .. } => ("bits", Some(*fp)),
+            Fault::Panic(_) => ("panic", None),
+            Fault::Together { .. } => ("together", None),
+        }
+    }
+}
+
+/// What was compared.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Runs of compiled programs.
+    pub runs: usize,
+    /// Results with at least two elements.
+    pub results: usize,
+    /// Those of them that are finite and not all equal.
+    pub lively: usize,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.runs += other.runs;
+        self.results += other.results;
+        self.lively += other.lively;
+    }
+}
+
+/// Programs of a domain module, compiled in both modes.
+#[derive(Debug)]
+pub struct Judge {
+    module: Module,
+    strict: Road,
+    default: Road,
+}
+
+impl Judge {
+    /// Compiles the programs; every module on the way must come back from its text, and LLVM's must be valid.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn new(module: &Module, way: Way) -> Result<Self, Fault> {
+        fixed_point("domain", module)?;
+        let road = |fp| {
+            let road = Road::of_domain(module, way.options(fp)).map_err(Fault::Compile)?;
+            let loops = domain::lower(module, &road.options.law).map_err(|e| Fault::Compile(e.into()))?;
+            fixed_point("loops", &loops)?;
+            fixed_point("split loops", &road.loops)?;
+            fixed_point("kernel", &road.kernels)?;
+            verified_outside(&road.llvm_ir)?;
+            Ok(road)
+        };
+        Ok(Self { module: module.clone(), strict: road(FpMode::Strict)?, default: road(FpMode::Default)? })
+    }
+
+    /// Runs a program in both modes: strict gives the bits of the domain interpreter, the default those of the loops
+    /// interpreter.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn run(&self, program: &str, inputs: &Inputs) -> Result<Tally, Fault> {
+        let dims = [("F", inputs.features as i64)];
+        let context = Context::new(2).map_err(|e| Fault::Run { fp: FpMode::Strict, error: e.into() })?;
+        let context = context.with_order(UnitOrder::Shuffled(inputs.features as u64 + 1));
+        let mut tally = Tally::default();
+        for road in [&self.strict, &self.default] {
+            let fp = road.options.law.fp;
+            let refused = |error: anyhow::Error| Fault::Run { fp, error };
+            let expected: Vec<Tensor> = match fp {
+                FpMode::Strict => run_domain(&self.module, program, &inputs.values)
+                    .map_err(anyhow::Error::from)
+                    .and_then(|values| values.into_iter().map(result).collect()),
+                FpMode::Default => road.interpret(program, &inputs.values, &dims),
+            }
+            .map_err(refused)?;
+            let got = road.run(program, &inputs.values, &dims, &context).map_err(refused)?;
+            tally += self.same(fp, program, inputs, &got, &expected)?;
+        }
+        Ok(tally)
+    }
+
+    fn same(
+        &self,
+        fp: FpMode,
+        program: &str,
+        inputs: &Inputs,
+        got: &[Tensor],
+        expected: &[Tensor],
+    ) -> Result<Tally, Fault> {
+        let mut tally = Tally { runs: 1, ..Tally::default() };
+        let results = &self.module.funcs[program].results;
+        for ((name, _), (got, expected)) in results.iter().zip(got.iter().zip(expected)) {
+            if let Some(found) = difference(got, expected) {
+                return Err(Fault::Bits { fp, result: name.to_string(), found, inputs: inputs.to_string() });
+            }
+            if expected.elems().len() > 1 {
+                tally.results += 1;
+                let finite = expected.elems().iter().all(|e| e.as_f64().is_finite());
+                let constant = expected.elems().iter().all(|e| e.same(expected.elems()[0]));
+                tally.lively += usize::from(finite && !constant);
+            }
+        }
+        Ok(tally)
+    }
+}

@@ -1,0 +1,172 @@
+//! Random programs on all roads: compiled and run, against the interpreters that define them.
+
+mod judge;
+mod text;
+
+pub use judge::{Fault, Judge, Tally, Way};
+
+use crate::generator::{Case, Coverage, Generated, GraphShape, inputs, program, random_graph, shrink};
+use fastrand::Rng;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use tiga_ir::Module;
+
+/// Operations of a program.
+const SIZE: usize = 6;
+/// Graphs a program runs on.
+const GRAPHS: usize = 3;
+/// Programs that are compiled together: starting LLVM and the linker costs as much as compiling a few.
+const BATCH: usize = 12;
+
+/// What a campaign found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Programs generated.
+    pub programs: usize,
+    /// What was compared.
+    pub tally: Tally,
+    /// Operators covered.
+    pub coverage: Coverage,
+    /// What went wrong, by seed.
+    pub failures: BTreeMap<u64, Fault>,
+}
+
+impl Report {
+    /// Adds what another campaign found.
+    pub fn merge(mut self, other: Report) -> Report {
+        self.programs += other.programs;
+        self.tally += other.tally;
+        self.coverage.merge(&other.coverage);
+        self.failures.extend(other.failures);
+        self
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Tally { runs, results, lively } = self.tally;
+        let share = 100 * lively / results.max(1);
+        write!(f, "{} programs, {runs} runs, {} failures; ", self.programs, self.failures.len())?;
+        write!(f, "{lively} of {results} results ({share} %) finite and not constant")
+    }
+}
+
+/// Runs the programs of `count` seeds from `seed` on, each on three graphs, in both modes.
+pub fn campaign(seed: u64, count: usize) -> Report {
+    // LLVM and the interpreters recurse along chains of instructions.
+    let pool = rayon::ThreadPoolBuilder::new().stack_size(64 << 20).build().expect("threads can be started");
+    let mut ways: BTreeMap<Way, Vec<u64>> = BTreeMap::new();
+    for seed in (0..count as u64).map(|index| seed.wrapping_add(index)) {
+        ways.entry(Way::of(seed)).or_default().push(seed);
+    }
+    let chunks = |(way, seeds): (&Way, &Vec<u64>)| -> Vec<(Way, Vec<u64>)> {
+        seeds.chunks(BATCH).map(|seeds| (*way, seeds.to_vec())).collect()
+    };
+    let batches: Vec<(Way, Vec<u64>)> = ways.iter().flat_map(chunks).collect();
+    pool.install(|| {
+        batches.par_iter().with_max_len(1).map(|(way, seeds)| batch(*way, seeds)).reduce(Report::default, Report::merge)
+    })
+}
+
+/// The program of a seed, and what draws its inputs.
+fn of_seed(seed: u64) -> (Generated, Rng) {
+    let mut rng = Rng::with_seed(seed);
+    let generated = program(&mut rng, &format!("p{seed}"), SIZE);
+    (generated, rng)
+}
+
+fn batch(way: Way, seeds: &[u64]) -> Report {
+    let mut report = Report::default();
+    let mut all = Module::new();
+    let mut programs = Vec::new();
+    for seed in seeds {
+        let (generated, rng) = of_seed(*seed);
+        report.programs += 1;
+        report.coverage.merge(&generated.coverage);
+        all.reducers.extend(generated.module.reducers.clone());
+        all.funcs.extend(generated.module.funcs.clone());
+        programs.push((*seed, generated, rng));
+    }
+    let together = guarded(|| Judge::new(&all, way));
+    for (seed, generated, mut rng) in programs {
+        let alone;
+        let judge = match &together {
+            Ok(judge) => judge,
+            // One of them is to blame: each is tried alone.
+            Err(_) => match guarded(|| Judge::new(&generated.module, way)) {
+                Ok(judge) => {
+                    alone = judge;
+                    &alone
+                }
+                Err(fault) => {
+                    report.failures.insert(seed, fault);
+                    continue;
+                }
+            },
+        };
+        match guarded(|| runs(judge, &generated, &mut rng)) {
+            Ok(tally) => report.tally += tally,
+            Err(fault) => drop(report.failures.insert(seed, fault)),
+        }
+    }
+    if let (Err(fault), true) = (together, report.failures.is_empty()) {
+        report.failures.insert(seeds[0], Fault::Together { last: seeds[seeds.len() - 1], fault: Box::new(fault) });
+    }
+    report
+}
+
+/// A panic is a fault like others: it must not end a campaign.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+        Err(Fault::Panic(text.unwrap_or_default()))
+    })
+}
+
+fn runs(judge: &Judge, generated: &Generated, rng: &mut Rng) -> Result<Tally, Fault> {
+    let mut tally = Tally::default();
+    for _ in 0..GRAPHS {
+        tally += judge.run(&generated.name, &drawn(generated, rng))?;
+    }
+    Ok(tally)
+}
+
+fn drawn(generated: &Generated, rng: &mut Rng) -> crate::generator::Inputs {
+    let shape = GraphShape::ALL[[0, 0, 0, 1, 1, 2, 3][rng.usize(0..7)]];
+    let nodes = 1 + rng.usize(0..12);
+    let csr = random_graph(rng, shape, nodes);
+    inputs(rng, generated, &csr)
+}
+
+/// The smallest case found that fails as the program of a seed does; `None` if that does not fail alone.
+pub fn shrunk(seed: u64) -> Option<Case> {
+    let way = Way::of(seed);
+    let (generated, mut rng) = of_seed(seed);
+    for _ in 0..GRAPHS {
+        let inputs = drawn(&generated, &mut rng);
+        let case = Case { way, program: generated.name.clone(), module: generated.module.clone(), inputs };
+        if let Err(fault) = guarded(|| case.judge()) {
+            let same = |case: &Case| guarded(|| case.judge()).is_err_and(|f| f.kind() == fault.kind());
+            return Some(shrink(case, same));
+        }
+    }
+    None
+}
+
+/// Shrinks the program of a seed, writes the case into a folder, and says so.
+pub fn written(seed: u64, fault: &Fault, folder: &str) -> String {
+    let Some(case) = shrunk(seed) else { return format!("seed {seed}: {fault}") };
+    let path = Path::new(folder).join(format!("seed-{seed}.tir"));
+    match std::fs::write(&path, format!("// seed {seed}: {}\n{case}", first_line(fault))) {
+        Ok(()) => format!("seed {seed}: {fault}\n  shrunk: {}", path.display()),
+        Err(e) => format!("seed {seed}: {fault}\n  not written ({e}):\n{case}"),
+    }
+}
+
+fn first_line(fault: &Fault) -> String {
+    fault.to_string().lines().next().unwrap_or_default().to_owned()
+}

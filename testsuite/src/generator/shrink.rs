@@ -1,0 +1,350 @@
+//! Makes a failing case smaller as long as it fails: fewer results, instructions, parameters, edges, nodes, features,
+//! and plainer numbers.
+
+use super::{Case, Inputs};
+use std::collections::BTreeSet;
+use tiga_abi::{DType, Poly};
+use tiga_ir::interp::{Relation, Tensor, Value as Argument};
+use tiga_ir::verify::{Machine, verify};
+use tiga_ir::{Attr, Block, Body, Effect, Func, Inst, Key, Level, Region, Role, Scalar, Value, ops};
+
+/// The smallest case found for which `fails` still holds; it must hold for the first one.
+pub fn shrink(case: Case, fails: impl Fn(&Case) -> bool) -> Case {
+    let mut shrinker = Shrinker { case, fails };
+    loop {
+        let steps = [
+            Shrinker::results,
+            Shrinker::instructions,
+            Shrinker::regions,
+            Shrinker::parameters,
+            Shrinker::features,
+            Shrinker::edges,
+            Shrinker::nodes,
+            Shrinker::numbers,
+        ];
+        // All steps run in each round, so `any` would be wrong.
+        let smaller = steps.iter().filter(|step| step(&mut shrinker)).count();
+        if smaller == 0 {
+            return shrinker.case;
+        }
+    }
+}
+
+struct Shrinker<F> {
+    case: Case,
+    fails: F,
+}
+
+impl<F: Fn(&Case) -> bool> Shrinker<F> {
+    /// Takes a smaller case if it is well-formed and fails.
+    fn take(&mut self, candidate: Case) -> bool {
+        let good = verify(&candidate.module, Machine::FULL).is_ok() && (self.fails)(&candidate);
+        if good {
+            self.case = candidate;
+        }
+        good
+    }
+
+    fn func(&self) -> &Func {
+        &self.case.module.funcs[&self.case.program]
+    }
+
+    /// Takes the case with another function, without what nothing uses any more.
+    fn take_func(&mut self, edit: impl FnOnce(&mut Func)) -> bool {
+        let mut candidate = self.case.clone();
+        let func = candidate.module.funcs.get_mut(&candidate.program).expect("a case has its program");
+        edit(func);
+        sweep(&mut func.body, func.region);
+        let called: BTreeSet<_> =
+            func.body.walk(func.region).into_iter().filter_map(|i| func.body.inst(i).attrs.callee().cloned()).collect();
+        candidate
+            .module
+            .funcs
+            .retain(|name, f| *name == candidate.program || f.level != Level::Domain || called.contains(&**name));
+        self.take(candidate)
+    }
+
+    fn results(&mut self) -> bool {
+        let count = self.func().results.len();
+        count > 1
+            && (0..count).any(|keep| {
+                self.take_func(|func| {
+                    let last = *func.body.block(func.body.entry(func.region)).insts.last().expect("a function returns");
+                    let operands = &mut func.body.inst_mut(last).operands;
+                    *operands = vec![operands[keep]];
+                    func.results = vec![func.results[keep].clone()];
+                })
+            })
+    }
+
+    /// Puts an earlier value of the same type in the place of each result, the last ones first.
+    fn instructions(&mut self) -> bool {
+        let mut smaller = false;
+        let mut done = BTreeSet::new();
+        loop {
+            let func = self.func();
+            let next = func.body.walk(func.region).into_iter().rev().find(|i| !done.contains(i));
+            let Some(inst) = next else { return smaller };
+            done.insert(inst);
+            for (result, other) in substitutes(func, inst) {
+                if self.take_func(|func| func.body.replace_uses(func.region, result, other)) {
+                    smaller = true;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Messages without their node region, and without operands that they do not use.
+    fn regions(&mut self) -> bool {
+        let func = self.func();
+        let applies: Vec<Inst> =
+            func.body.walk(func.region).into_iter().filter(|i| func.body.inst(*i).op == ops::APPLY).collect();
+        let mut smaller = false;
+        for inst in applies {
+            smaller |= self.func().body.inst(inst).regions.len() > 1
+                && self.take_func(|func| func.body.inst_mut(inst).regions.truncate(1));
+            for index in (0..self.func().body.inst(inst).operands.len() - 1).rev() {
+                smaller |= self.take_func(|func| drop_operand(&mut func.body, inst, index));
+            }
+        }
+        smaller
+    }
+
+    fn parameters(&mut self) -> bool {
+        let mut smaller = false;
+        for index in (0..self.func().params().len()).rev() {
+            let func = self.func();
+            let param = func.params()[index];
+            if used(&func.body, func.region).contains(&param) {
+                continue;
+            }
+            let mut candidate = self.case.clone();
+            candidate.inputs.values.remove(index);
+            let func = candidate.module.funcs.get_mut(&candidate.program).expect("a case has its program");
+            let entry = func.body.entry(func.region);
+            func.body.retain_params(entry, |v| v != param);
+            smaller |= self.take(candidate);
+        }
+        smaller
+    }
+
+    fn relation(&self) -> Option<&Relation> {
+        self.case.inputs.values.iter().find_map(|v| match v {
+            Argument::Rel(relation) => Some(&**relation),
+            _ => None,
+        })
+    }
+
+    /// Takes the inputs cut down to some nodes, edges and features.
+    fn cut(&mut self, keep: &Keep) -> bool {
+        let mut candidate = self.case.clone();
+        let Some(inputs) = keep.inputs(self.func(), &self.case.inputs) else { return false };
+        candidate.inputs = inputs;
+        self.take(candidate)
+    }
+
+    fn features(&mut self) -> bool {
+        let Some(keep) = self.relation().map(Keep::all) else { return false };
+        let now = self.case.inputs.features;
+        [0, 1, 2, 3, 5, 17].into_iter().any(|f| f < now && self.cut(&Keep { features: f, ..keep.clone() }))
+    }
+
+    fn edges(&mut self) -> bool {
+        let mut smaller = false;
+        let mut size = self.relation().map_or(0, Relation::num_edges);
+        while size > 0 {
+            let mut start = 0;
+            while let Some(mut keep) = self.relation().map(Keep::all).filter(|k| start < k.edges.len()) {
+                keep.features = self.case.inputs.features;
+                keep.edges.drain(start..(start + size).min(keep.edges.len()));
+                if self.cut(&keep) {
+                    smaller = true;
+                } else {
+                    start += size;
+                }
+            }
+            size /= 2;
+        }
+        smaller
+    }
+
+    fn nodes(&mut self) -> bool {
+        let mut smaller = false;
+        for node in (0..self.relation().map_or(0, Relation::num_dst)).rev() {
+            let Some(mut keep) = self.relation().map(Keep::all) else { break };
+            keep.features = self.case.inputs.features;
+            keep.nodes.remove(node);
+            smaller |= self.cut(&keep);
+        }
+        smaller
+    }
+
+    /// Whole inputs of zeros or ones; else, if there are few elements, each of them.
+    fn numbers(&mut self) -> bool {
+        let mut smaller = false;
+        for index in 0..self.case.inputs.values.len() {
+            let Some(tensor) = self.case.inputs.values[index].as_tensor().cloned() else { continue };
+            let plain = [0, 1].map(|n| Scalar::from_i64(tensor.dtype(), n));
+            let all = |n: Scalar| vec![n; tensor.elems().len()];
+            if tensor.elems().iter().all(|e| e.same(plain[0])) || tensor.elems().iter().all(|e| e.same(plain[1])) {
+                continue;
+            }
+            if plain.into_iter().any(|n| self.set(index, &tensor, all(n))) {
+                smaller = true;
+                continue;
+            }
+            for at in 0..tensor.elems().len().min(16) {
+                let now = self.case.inputs.values[index].as_tensor().cloned().expect("it is a tensor");
+                let plainer = plain.into_iter().take_while(|n| !now.elems()[at].same(*n)).collect::<Vec<_>>();
+                smaller |= plainer.into_iter().any(|n| {
+                    let mut elems = now.elems().to_vec();
+                    elems[at] = n;
+                    self.set(index, &now, elems)
+                });
+            }
+        }
+        smaller
+    }
+
+    fn set(&mut self, index: usize, like: &Tensor, elems: Vec<Scalar>) -> bool {
+        let mut candidate = self.case.clone();
+        let tensor = Tensor::new(like.dtype(), like.shape().to_vec(), elems).expect("as many elements as before");
+        candidate.inputs.values[index] = tensor.into();
+        self.take(candidate)
+    }
+}
+
+/// What each result of an instruction might be instead: an operand first, then what stands before it.
+fn substitutes(func: &Func, inst: Inst) -> Vec<(Value, Value)> {
+    let body = &func.body;
+    let data = body.inst(inst);
+    if data.op.effect() == Effect::Terminator {
+        return Vec::new();
+    }
+    let mut before: Vec<Value> = data.operands.clone();
+    before.extend(func.params());
+    for other in body.walk(func.region) {
+        if other == inst {
+            break;
+        }
+        before.extend(&body.inst(other).results);
+    }
+    let fits = |result: Value| {
+        let found: Vec<Value> = before.iter().copied().filter(|v| body.ty(*v) == body.ty(result)).take(4).collect();
+        found.into_iter().map(move |v| (result, v))
+    };
+    let used = used(body, func.region);
+    data.results.iter().copied().filter(|r| used.contains(r)).flat_map(fits).collect()
+}
+
+/// Everything that some instruction under a region reads.
+fn used(body: &Body, region: Region) -> BTreeSet<Value> {
+    body.walk(region).into_iter().flat_map(|i| body.inst(i).operands.clone()).collect()
+}
+
+/// Removes instructions without a used result, until there is none.
+fn sweep(body: &mut Body, region: Region) {
+    loop {
+        let used = used(body, region);
+        let dead = |body: &Body, inst: Inst| {
+            let data = body.inst(inst);
+            data.op.effect() != Effect::Terminator && data.results.iter().all(|r| !used.contains(r))
+        };
+        let mut removed = false;
+        for block in blocks(body, region) {
+            let kept: Vec<Inst> = body.block(block).insts.iter().copied().filter(|i| !dead(body, *i)).collect();
+            removed |= kept.len() < body.block(block).insts.len();
+            body.block_mut(block).insts = kept;
+        }
+        if !removed {
+            return;
+        }
+    }
+}
+
+/// The blocks of a region and of all regions in it.
+fn blocks(body: &Body, region: Region) -> Vec<Block> {
+    let mut all = body.region(region).blocks.clone();
+    for inst in body.walk(region) {
+        all.extend(body.inst(inst).regions.iter().flat_map(|r| body.region(*r).blocks.clone()));
+    }
+    all
+}
+
+/// Takes an operand with its role and parameters from a message, whose regions must not use them.
+fn drop_operand(body: &mut Body, inst: Inst, index: usize) {
+    let Some(mut roles) = body.inst(inst).attrs.roles().cloned() else { return };
+    let seen = |r: &Role| matches!(r, Role::Dst | Role::Param);
+    let in_node = seen(&roles[index]).then(|| 1 + roles[..index].iter().filter(|r| seen(r)).count());
+    roles.remove(index);
+    let regions = body.inst(inst).regions.clone();
+    let data = body.inst_mut(inst);
+    data.operands.remove(index + 1);
+    data.attrs.set(Key::Roles, Attr::Roles(roles));
+    for (region, param) in regions.into_iter().zip([Some(index), in_node]) {
+        let entry = body.entry(region);
+        let dropped = param.map(|p| body.block(entry).params[p]);
+        body.retain_params(entry, |v| Some(v) != dropped);
+    }
+}
+
+/// What stays of the inputs.
+#[derive(Clone)]
+struct Keep {
+    nodes: Vec<usize>,
+    edges: Vec<usize>,
+    features: usize,
+}
+
+impl Keep {
+    fn all(relation: &Relation) -> Self {
+        Self { nodes: (0..relation.num_dst()).collect(), edges: (0..relation.num_edges()).collect(), features: 0 }
+    }
+
+    fn inputs(&self, func: &Func, inputs: &Inputs) -> Option<Inputs> {
+        let relation = inputs.values.iter().find_map(|v| match v {
+            Argument::Rel(relation) => Some(relation),
+            _ => None,
+        })?;
+        let new = |node: usize| self.nodes.iter().position(|n| *n == node);
+        let (mut row_ptr, mut col, mut edges) = (vec![0], Vec::new(), Vec::new());
+        for row in &self.nodes {
+            for edge in relation.row(*row).filter(|e| self.edges.binary_search(e).is_ok()) {
+                if let Some(source) = new(relation.source(edge)) {
+                    col.push(source as i64);
+                    edges.push(edge);
+                }
+            }
+            row_ptr.push(col.len() as i64);
+        }
+        let keep = Keep { edges, ..self.clone() };
+        let relation = Relation::csr(self.nodes.len(), row_ptr, col).ok()?;
+        let argument = |(param, value): (&Value, &Argument)| match value {
+            Argument::Tensor(t) => {
+                let extents = func.body.ty(*param).as_tensor()?.extents();
+                Some(keep.tensor(&extents, t).into())
+            }
+            _ => Some(relation.clone().into()),
+        };
+        let values = func.params().iter().zip(&inputs.values).map(argument).collect::<Option<_>>()?;
+        Some(Inputs { values, features: self.features })
+    }
+
+    fn tensor(&self, extents: &[Poly], tensor: &Tensor) -> Tensor {
+        let kept = |(poly, extent): (&Poly, &usize)| match poly {
+            p if *p == Poly::symbol("N") => self.nodes.clone(),
+            p if *p == Poly::symbol("E") => self.edges.clone(),
+            p if *p == Poly::symbol("F") => (0..self.features.min(*extent)).collect(),
+            _ => (0..*extent).collect(),
+        };
+        let axes: Vec<Vec<usize>> = extents.iter().zip(tensor.shape()).map(kept).collect();
+        let mut places = vec![0];
+        for (axis, extent) in axes.iter().zip(tensor.shape()) {
+            places = places.iter().flat_map(|p| axis.iter().map(move |i| p * extent + i)).collect();
+        }
+        let elems = places.into_iter().map(|p| tensor.elems()[p]).collect();
+        let dtype: DType = tensor.dtype();
+        Tensor::new(dtype, axes.iter().map(Vec::len).collect(), elems).expect("one element a place")
+    }
+}
