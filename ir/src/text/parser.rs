@@ -83,6 +83,12 @@ impl<'a> Parser<'a> {
         self.error(ParseErrorKind::Expected { expected: what.to_owned(), found: self.peek().describe() })
     }
 
+    /// The same at an earlier token. (Counting lines takes time, so that no error is made before it is one.)
+    fn expected_at(&mut self, at: usize, what: &str) -> ParseError {
+        self.at = at;
+        self.expected(what)
+    }
+
     pub(super) fn duplicate(&self, name: &str) -> ParseError {
         self.error(ParseErrorKind::Duplicate(name.to_owned()))
     }
@@ -143,8 +149,8 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn count(&mut self) -> Result<u64, ParseError> {
-        let error = self.expected("a number that is not negative");
-        u64::try_from(self.int()?).map_err(|_| error)
+        let at = self.at;
+        u64::try_from(self.int()?).map_err(|_| self.expected_at(at, "a number that is not negative"))
     }
 
     /// Items separated by commas up to (not including) `end`.
@@ -181,8 +187,8 @@ impl<'a> Parser<'a> {
     }
 
     fn place(&mut self) -> Result<u32, ParseError> {
-        let error = self.expected("a line or column");
-        u32::try_from(self.count()?).map_err(|_| error)
+        let at = self.at;
+        u32::try_from(self.count()?).map_err(|_| self.expected_at(at, "a line or column"))
     }
 
     fn func(&mut self, level: Level) -> Result<Func, ParseError> {

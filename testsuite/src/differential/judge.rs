@@ -1,6 +1,7 @@
 //! Compiled programs beside the interpreters that define them.
 
 use super::text::{fixed_point, verified_outside};
+use crate::bound::{Checked, Unbounded, bounds, compare};
 use crate::generator::Inputs;
 use crate::road::{Road, difference, result};
 use fastrand::Rng;
@@ -76,6 +77,16 @@ pub enum Fault {
         /// The sizes of the inputs.
         inputs: String,
     },
+    /// A default result beyond its bound, or no bound.
+    #[error("default against the domain interpreter: {result}{found} ({inputs})")]
+    Bound {
+        /// Which result.
+        result: String,
+        /// Where, and what was expected.
+        found: String,
+        /// The sizes of the inputs.
+        inputs: String,
+    },
     /// A panic.
     #[error("panic: {0}")]
     Panic(String),
@@ -98,6 +109,7 @@ impl Fault {
             Fault::Llvm(_) => ("llvm", None),
             Fault::Run { fp, .. } => ("run", Some(*fp)),
             Fault::Bits { fp, .. } => ("bits", Some(*fp)),
+            Fault::Bound { .. } => ("bound", None),
             Fault::Panic(_) => ("panic", None),
             Fault::Together { .. } => ("together", None),
         }
@@ -113,6 +125,8 @@ pub struct Tally {
     pub results: usize,
     /// Those of them that are finite and not all equal.
     pub lively: usize,
+    /// Elements of default results against the domain interpreter.
+    pub checked: Checked,
 }
 
 impl AddAssign for Tally {
@@ -120,6 +134,7 @@ impl AddAssign for Tally {
         self.runs += other.runs;
         self.results += other.results;
         self.lively += other.lively;
+        self.checked += other.checked;
     }
 }
 
@@ -151,29 +166,56 @@ impl Judge {
     }
 
     /// Runs a program in both modes: strict gives the bits of the domain interpreter, the default those of the loops
-    /// interpreter.
+    /// interpreter, and the two modes are no further apart than the bound.
     ///
     /// # Errors
     /// [`Fault`].
     pub fn run(&self, program: &str, inputs: &Inputs) -> Result<Tally, Fault> {
+        let refused = |fp| move |error: anyhow::Error| Fault::Run { fp, error };
         let dims = [("F", inputs.features as i64)];
-        let context = Context::new(2).map_err(|e| Fault::Run { fp: FpMode::Strict, error: e.into() })?;
-        let context = context.with_order(UnitOrder::Shuffled(inputs.features as u64 + 1));
+        let order = UnitOrder::Shuffled(inputs.features as u64 + 1);
+        let context = Context::new(2).map_err(|e| refused(FpMode::Strict)(e.into()))?.with_order(order);
+        let domain = run_domain(&self.module, program, &inputs.values).map_err(anyhow::Error::from);
+        let domain: anyhow::Result<Vec<Tensor>> = domain.and_then(|values| values.into_iter().map(result).collect());
+        let domain = domain.map_err(refused(FpMode::Strict))?;
+        let loops = self.default.interpret(program, &inputs.values, &dims).map_err(refused(FpMode::Default))?;
         let mut tally = Tally::default();
-        for road in [&self.strict, &self.default] {
+        let mut results = Vec::new();
+        for (road, expected) in [(&self.strict, &domain), (&self.default, &loops)] {
             let fp = road.options.law.fp;
-            let refused = |error: anyhow::Error| Fault::Run { fp, error };
-            let expected: Vec<Tensor> = match fp {
-                FpMode::Strict => run_domain(&self.module, program, &inputs.values)
-                    .map_err(anyhow::Error::from)
-                    .and_then(|values| values.into_iter().map(result).collect()),
-                FpMode::Default => road.interpret(program, &inputs.values, &dims),
-            }
-            .map_err(refused)?;
-            let got = road.run(program, &inputs.values, &dims, &context).map_err(refused)?;
-            tally += self.same(fp, program, inputs, &got, &expected)?;
+            results = road.run(program, &inputs.values, &dims, &context).map_err(refused(fp))?;
+            tally += self.same(fp, program, inputs, &results, expected)?;
         }
+        tally.checked = self.bounded(program, inputs, &domain, &results)?;
         Ok(tally)
+    }
+
+    /// The results of the default mode against those of the domain interpreter.
+    fn bounded(&self, program: &str, inputs: &Inputs, domain: &[Tensor], got: &[Tensor]) -> Result<Checked, Fault> {
+        let fault = |result: &str, found: String| {
+            let (result, inputs) = (result.to_owned(), inputs.to_string());
+            Fault::Bound { result, found, inputs }
+        };
+        let mut checked = Checked::default();
+        let fields = match bounds(&self.module, program, &inputs.values, &|symbol| inputs.size(symbol)) {
+            Ok(fields) => fields,
+            Err(Unbounded::Choice) => {
+                checked.excluded = got.iter().map(|t| t.elems().len()).sum();
+                return Ok(checked);
+            }
+            Err(unknown) => return Err(fault("", unknown.to_string())),
+        };
+        let names = self.module.funcs[program].results.iter().map(|(name, _)| name);
+        for (((name, field), domain), got) in names.zip(&fields).zip(domain).zip(got) {
+            let values = field.elems.iter().map(|e| e.value).collect();
+            let own =
+                Tensor::new(domain.dtype(), field.shape.clone(), values).map_err(|e| fault(name, e.to_string()))?;
+            if let Some(found) = difference(&own, domain) {
+                return Err(fault(name, format!("{found} (the value beside the bound)")));
+            }
+            checked += compare(field, got).map_err(|found| fault(name, found))?;
+        }
+        Ok(checked)
     }
 
     fn same(

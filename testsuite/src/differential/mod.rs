@@ -47,10 +47,14 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { runs, results, lively } = self.tally;
+        let Tally { runs, results, lively, checked } = self.tally;
         let share = 100 * lively / results.max(1);
         write!(f, "{} programs, {runs} runs, {} failures; ", self.programs, self.failures.len())?;
-        write!(f, "{lively} of {results} results ({share} %) finite and not constant")
+        write!(f, "{lively} of {results} results ({share} %) finite and not constant; ")?;
+        let percent = |part: usize| 100.0 * part as f64 / checked.all().max(1) as f64;
+        let (equal, within) = (percent(checked.equal), percent(checked.within));
+        write!(f, "of {} default elements {equal:.1} % equal and {within:.1} % within a bound", checked.all())?;
+        write!(f, " of the domain interpreter's, {:.1} % excluded", percent(checked.excluded))
     }
 }
 

@@ -18,6 +18,22 @@ pub struct Inputs {
     pub features: usize,
 }
 
+impl Inputs {
+    /// The value of a symbol of random programs: nodes `N`, edges `E`, features `F`.
+    pub fn size(&self, symbol: &str) -> Option<i64> {
+        let relation = self.values.iter().find_map(|value| match value {
+            Value::Rel(relation) => Some(relation),
+            _ => None,
+        });
+        match symbol {
+            "F" => Some(self.features as i64),
+            "N" => Some(relation?.num_dst() as i64),
+            "E" => Some(relation?.num_edges() as i64),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Inputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "F = {}", self.features)?;

@@ -1,0 +1,311 @@
+//! The domain level once more, on bounded elements. Its values are compared with the domain interpreter's wherever it
+//! is used, so that it cannot drift.
+
+use super::Field;
+use super::element::{Bounded, element};
+use super::fold::fold;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tiga_abi::{DType, Poly};
+use tiga_ir::interp::{Relation, Value};
+use tiga_ir::{Body, InstData, Module, Region, Role, Scalar, Target, TensorType, Value as Handle, ops};
+use tigac::builtin::BuiltinReducer;
+
+/// Why a program has no bounds.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unbounded {
+    /// A loop or branch depends on a number that is no clearer than its bound.
+    #[error("a loop or branch depends on a number within its bound")]
+    Choice,
+    /// The analysis does not know the instruction.
+    #[error("no bound is known for `{0}`")]
+    Op(&'static str),
+}
+
+type Run<T> = Result<T, Unbounded>;
+
+#[derive(Clone)]
+enum Val {
+    Field(Field),
+    Rel(Arc<Relation>),
+}
+
+/// The results of a domain function with their bounds; `size` gives the value of each symbol.
+///
+/// # Errors
+/// [`Unbounded`].
+pub fn bounds(module: &Module, name: &str, args: &[Value], size: &dyn Fn(&str) -> Option<i64>) -> Run<Vec<Field>> {
+    let enter = |value: &Value| match value {
+        Value::Rel(relation) => Some(Val::Rel(relation.clone())),
+        Value::Tensor(t) => {
+            let elems = t.elems().iter().copied().map(Bounded::exact).collect();
+            Some(Val::Field(Field { shape: t.shape().to_vec(), elems }))
+        }
+        Value::Buffer(_) => None,
+    };
+    let args = args.iter().map(enter).collect::<Option<Vec<_>>>().ok_or(Unbounded::Op("alloc"))?;
+    let results = call(module, name, args, size)?;
+    results.into_iter().map(|v| field(v, "return")).collect()
+}
+
+fn call(module: &Module, name: &str, args: Vec<Val>, size: &dyn Fn(&str) -> Option<i64>) -> Run<Vec<Val>> {
+    let func = module.funcs.get(name).ok_or(Unbounded::Op("call"))?;
+    let mut machine = Machine { module, body: &func.body, size, values: BTreeMap::new() };
+    machine.run(func.region, args)
+}
+
+fn field(val: Val, op: &'static str) -> Run<Field> {
+    match val {
+        Val::Field(field) => Ok(field),
+        Val::Rel(_) => Err(Unbounded::Op(op)),
+    }
+}
+
+impl Field {
+    fn of(shape: Vec<usize>, elems: Vec<Bounded>) -> Val {
+        debug_assert_eq!(shape.iter().product::<usize>(), elems.len());
+        Val::Field(Field { shape, elems })
+    }
+
+    fn scalar(value: Scalar) -> Val {
+        Field::of(Vec::new(), vec![Bounded::exact(value)])
+    }
+
+    /// The element of a set's entity.
+    fn row(&self, index: usize) -> Field {
+        let shape = self.shape[1..].to_vec();
+        let size: usize = shape.iter().product();
+        Field { elems: self.elems[index * size..(index + 1) * size].to_vec(), shape }
+    }
+
+    /// A scalar that decides, which must be the same in both modes.
+    fn choice(&self) -> Run<Scalar> {
+        let one = self.elems[0];
+        if one.bound == 0.0 { Ok(one.value) } else { Err(Unbounded::Choice) }
+    }
+}
+
+struct Machine<'m> {
+    module: &'m Module,
+    body: &'m Body,
+    size: &'m dyn Fn(&str) -> Option<i64>,
+    values: BTreeMap<Handle, Val>,
+}
+
+impl<'m> Machine<'m> {
+    fn run(&mut self, region: Region, args: Vec<Val>) -> Run<Vec<Val>> {
+        let block = self.body.block(self.body.entry(region));
+        self.values.extend(block.params.iter().copied().zip(args));
+        for inst in &block.insts {
+            let data = self.body.inst(*inst);
+            if data.op == ops::YIELD || data.op == ops::RETURN {
+                return Ok(data.operands.iter().map(|v| self.values[v].clone()).collect());
+            }
+            let results = self.step(data)?;
+            self.values.extend(data.results.iter().copied().zip(results));
+        }
+        Err(Unbounded::Op("yield"))
+    }
+
+    fn field(&self, data: &InstData, index: usize) -> Run<&Field> {
+        match &self.values[&data.operands[index]] {
+            Val::Field(field) => Ok(field),
+            Val::Rel(_) => Err(Unbounded::Op(data.op.name())),
+        }
+    }
+
+    fn rel(&self, data: &InstData) -> Run<Arc<Relation>> {
+        match &self.values[&data.operands[0]] {
+            Val::Rel(relation) => Ok(relation.clone()),
+            Val::Field(_) => Err(Unbounded::Op(data.op.name())),
+        }
+    }
+
+    fn ty(&self, value: Handle) -> &'m TensorType {
+        self.body.ty(value).as_tensor().expect("verified operands of tensor operations are tensors")
+    }
+
+    fn shape(&self, ty: &TensorType) -> Vec<usize> {
+        let extent = |e: &Poly| e.eval(&|s| (self.size)(s)).expect("the sizes of a run are known") as usize;
+        ty.extents().iter().map(extent).collect()
+    }
+
+    fn step(&mut self, data: &'m InstData) -> Run<Vec<Val>> {
+        let name = data.op.name();
+        let unknown = Unbounded::Op(name);
+        let one = match name {
+            "const" => Field::scalar(*data.attrs.value().ok_or(unknown)?),
+            "fill" => {
+                let shape = self.shape(data.attrs.dims().ok_or(unknown)?);
+                let count = shape.iter().product();
+                Field::of(shape, vec![self.field(data, 0)?.elems[0]; count])
+            }
+            "len" => Field::scalar(Scalar::I64(self.shape(data.attrs.dims().ok_or(unknown)?)[0] as i64)),
+            "degree" => {
+                let rel = self.rel(data)?;
+                let degree = |row| Bounded::exact(Scalar::I64(rel.row(row).len() as i64));
+                Field::of(vec![rel.num_dst()], (0..rel.num_dst()).map(degree).collect())
+            }
+            "transpose" => Val::Rel(Arc::new(self.rel(data)?.transposed().map_err(|_| unknown)?)),
+            "reshape" => {
+                let shape = self.shape(data.attrs.dims().ok_or(unknown)?);
+                Field::of(shape, self.field(data, 0)?.elems.clone())
+            }
+            "matmul" => self.matmul(data)?,
+            "reduce_set" => self.reduce(data, 0)?,
+            "reduce_axis" => {
+                let axis = *data.attrs.axis().ok_or(unknown)? as usize;
+                self.reduce(data, axis + usize::from(self.ty(data.operands[0]).set.is_some()))?
+            }
+            "apply" => self.apply(data)?,
+            "while" => return self.while_loop(data),
+            "repeat" => return self.repeat(data),
+            "if" => {
+                let taken = if self.field(data, 0)?.choice()? == Scalar::Bool(true) { 0 } else { 1 };
+                return self.run(data.regions[taken], Vec::new());
+            }
+            "call" => {
+                let args = data.operands.iter().map(|v| self.values[v].clone()).collect();
+                return call(self.module, data.attrs.callee().ok_or(unknown)?, args, self.size);
+            }
+            _ if data.op.elementwise().is_some() => self.elementwise(data)?,
+            _ => return Err(unknown),
+        };
+        Ok(vec![one])
+    }
+
+    fn elementwise(&self, data: &InstData) -> Run<Val> {
+        let fields = (0..data.operands.len()).map(|i| self.field(data, i)).collect::<Run<Vec<_>>>()?;
+        let shape = self.shape(self.ty(data.results[0]));
+        let entities = if self.ty(data.results[0]).set.is_some() { shape[0] } else { 1 };
+        let features = shape.iter().product::<usize>().checked_div(entities).unwrap_or(0);
+        let has_set: Vec<bool> = data.operands.iter().map(|v| self.ty(*v).set.is_some()).collect();
+        let mut elems = Vec::with_capacity(entities * features);
+        for entity in 0..entities {
+            for feature in 0..features {
+                let at = |(f, has_set): (&&Field, &bool)| {
+                    let own = if *has_set { f.elems.len() / entities } else { f.elems.len() };
+                    f.elems[if *has_set { entity * own } else { 0 } + feature % own]
+                };
+                let args: Vec<Bounded> = fields.iter().zip(&has_set).map(at).collect();
+                elems.push(element(data.op, &data.attrs, &args).ok_or(Unbounded::Op(data.op.name()))?);
+            }
+        }
+        Ok(Field::of(shape, elems))
+    }
+
+    fn matmul(&self, data: &InstData) -> Run<Val> {
+        let (left, right) = (self.field(data, 0)?, self.field(data, 1)?);
+        let ty = self.ty(data.results[0]);
+        let (k, shape) = (right.shape[0], self.shape(ty));
+        let width: usize = right.shape[1..].iter().product();
+        let mut elems = Vec::new();
+        for i in 0..shape.iter().product() {
+            let term = |j: usize| [left.elems[i / width * k + j], right.elems[j * width + i % width]];
+            let product = |j| element(ops::MUL, &data.attrs, &term(j)).expect("products work on numbers");
+            let terms: Vec<Bounded> = (0..k).map(product).collect();
+            elems.push(fold(BuiltinReducer::Sum, ty.dtype, &terms));
+        }
+        Ok(Field::of(shape, elems))
+    }
+
+    fn reducer(name: Option<&Arc<str>>) -> Run<BuiltinReducer> {
+        let named = name.and_then(|n| BuiltinReducer::named(n.split('.').next()?));
+        named.ok_or(Unbounded::Op("a reducer of its own"))
+    }
+
+    /// Along one axis of the whole shape.
+    fn reduce(&self, data: &InstData, axis: usize) -> Run<Val> {
+        let reducer = Self::reducer(data.attrs.reducer())?;
+        let (field, dtype) = (self.field(data, 0)?, self.ty(data.operands[0]).dtype);
+        let (len, inner) = (field.shape[axis], field.shape[axis + 1..].iter().product::<usize>());
+        let outer: usize = field.shape[..axis].iter().product();
+        let mut elems = Vec::with_capacity(outer * inner);
+        for i in 0..outer * inner {
+            let first = i / inner * len * inner + i % inner;
+            let terms: Vec<Bounded> = (0..len).map(|j| field.elems[first + j * inner]).collect();
+            elems.push(fold(reducer, dtype, &terms));
+        }
+        let shape = [&field.shape[..axis], &field.shape[axis + 1..]].concat();
+        Ok(Field::of(shape, elems))
+    }
+
+    fn apply(&mut self, data: &'m InstData) -> Run<Val> {
+        let unknown = || Unbounded::Op("apply");
+        let rel = self.rel(data)?;
+        let roles = data.attrs.roles().ok_or_else(unknown)?;
+        let Some([Target::Row { reducer, keep: false }]) = data.attrs.targets().map(Vec::as_slice) else {
+            return Err(Unbounded::Op("apply with other targets"));
+        };
+        let reducer = Self::reducer(Some(reducer))?;
+        let fields = (1..data.operands.len()).map(|i| self.field(data, i).cloned()).collect::<Run<Vec<_>>>()?;
+        let mut elems = Vec::new();
+        for row in 0..rel.num_dst() {
+            let mut messages = Vec::new();
+            for position in rel.row(row) {
+                let element = |(role, field): (&Role, &Field)| {
+                    Val::Field(match role {
+                        Role::Src => field.row(rel.source(position)),
+                        Role::Dst => field.row(row),
+                        Role::Edge => field.row(rel.edge(position)),
+                        Role::Param => field.clone(),
+                    })
+                };
+                let args = roles.iter().zip(&fields).map(element).collect();
+                let message = self.run(data.regions[0], args)?.into_iter().next().ok_or_else(unknown)?;
+                messages.push(field(message, "apply")?);
+            }
+            let total = self.total(data, reducer, &messages)?;
+            let of_row = match data.regions.get(1) {
+                None => total,
+                Some(node) => {
+                    let element = |(role, field): (&Role, &Field)| match role {
+                        Role::Dst => Some(Val::Field(field.row(row))),
+                        Role::Param => Some(Val::Field(field.clone())),
+                        Role::Src | Role::Edge => None,
+                    };
+                    let seen = roles.iter().zip(&fields).filter_map(element);
+                    let args = std::iter::once(Val::Field(total)).chain(seen).collect();
+                    field(self.run(*node, args)?.into_iter().next().ok_or_else(unknown)?, "apply")?
+                }
+            };
+            elems.extend(of_row.elems);
+        }
+        Ok(Field::of(self.shape(self.ty(data.results[0])), elems))
+    }
+
+    /// The messages of one row, folded feature by feature.
+    fn total(&self, data: &InstData, reducer: BuiltinReducer, messages: &[Field]) -> Run<Field> {
+        let block = self.body.block(self.body.entry(data.regions[0]));
+        let last = block.insts.last().ok_or(Unbounded::Op("apply"))?;
+        let ty = self.ty(self.body.inst(*last).operands[0]);
+        let (shape, dtype): (_, DType) = (self.shape(ty), ty.dtype);
+        let feature = |i: usize| {
+            let terms: Vec<Bounded> = messages.iter().map(|m| m.elems[i]).collect();
+            fold(reducer, dtype, &terms)
+        };
+        Ok(Field { elems: (0..shape.iter().product()).map(feature).collect(), shape })
+    }
+
+    fn while_loop(&mut self, data: &'m InstData) -> Run<Vec<Val>> {
+        let mut state: Vec<Val> = data.operands.iter().map(|v| self.values[v].clone()).collect();
+        for _ in 0..*data.attrs.at_most().ok_or(Unbounded::Op("while"))? {
+            let go = self.run(data.regions[0], state.clone())?.into_iter().next().ok_or(Unbounded::Op("while"))?;
+            if field(go, "while")?.choice()? != Scalar::Bool(true) {
+                break;
+            }
+            state = self.run(data.regions[1], state)?;
+        }
+        Ok(state)
+    }
+
+    fn repeat(&mut self, data: &'m InstData) -> Run<Vec<Val>> {
+        let rounds = self.field(data, 0)?.choice()?.as_i64().ok_or(Unbounded::Op("repeat"))?;
+        let mut state: Vec<Val> = data.operands[1..].iter().map(|v| self.values[v].clone()).collect();
+        for round in 0..rounds {
+            let args = std::iter::once(Field::scalar(Scalar::I64(round))).chain(state).collect();
+            state = self.run(data.regions[0], args)?;
+        }
+        Ok(state)
+    }
+}
