@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use tiga_abi::DType;
-use tiga_ir::{Attrs, Op, ops};
+use tiga_ir::{Attrs, Body, Func, InstData, Module, Op, Region, Target, ops};
 
 /// Where an operator stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,9 +30,52 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Counts one.
-    pub fn add(&mut self, op: &str, dtype: DType, site: Site) {
-        *self.counts.entry((op.to_owned(), dtype, site)).or_default() += 1;
+    /// Counts the instructions of a function.
+    pub fn count(&mut self, module: &Module, func: &Func) {
+        self.region(module, &func.body, func.region, Site::Field);
+    }
+
+    fn region(&mut self, module: &Module, body: &Body, region: Region, site: Site) {
+        for inst in body.region(region).blocks.iter().flat_map(|b| &body.block(*b).insts) {
+            let data = body.inst(*inst);
+            if data.op.elementwise().is_some() {
+                self.add(data.op.name(), data.operands.last().and_then(|v| body.ty(*v).dtype()), site);
+            } else {
+                self.tensor_op(module, body, data);
+            }
+            for (i, nested) in data.regions.iter().enumerate() {
+                let site = match (data.op == ops::APPLY, i) {
+                    (true, 0) => Site::Edge,
+                    (true, _) => Site::Node,
+                    (false, _) => Site::Control,
+                };
+                self.region(module, body, *nested, site);
+            }
+        }
+    }
+
+    /// A reduction by its reducer and messages, a loop or branch by each value that it carries.
+    fn tensor_op(&mut self, module: &Module, body: &Body, data: &InstData) {
+        let target = data.attrs.targets().and_then(|t| t.first());
+        let reducer = match target {
+            Some(Target::Row { reducer, .. }) => Some(reducer),
+            _ => data.attrs.reducer(),
+        };
+        let Some(reducer) = reducer.and_then(|name| module.reducers.get(name)) else {
+            for result in &data.results {
+                self.add(data.op.name(), body.ty(*result).dtype(), Site::Field);
+            }
+            return;
+        };
+        let name = reducer.name.split('.').next().unwrap_or_default();
+        let message = reducer.message().first().map(|t| t.dtype);
+        self.add(&format!("{} {name}", data.op.name()), message, Site::Field);
+    }
+
+    fn add(&mut self, op: &str, dtype: Option<DType>, site: Site) {
+        if let Some(dtype) = dtype {
+            *self.counts.entry((op.to_owned(), dtype, site)).or_default() += 1;
+        }
     }
 
     /// Adds another's counts.
@@ -61,6 +104,7 @@ impl Coverage {
             out.push(("while".into(), dtype, Site::Field));
             out.push(("repeat".into(), dtype, Site::Field));
             out.push(("if".into(), dtype, Site::Field));
+            out.push(("call".into(), dtype, Site::Field));
             if dtype != DType::Bool {
                 out.push(("matmul".into(), dtype, Site::Field));
             }

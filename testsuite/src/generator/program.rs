@@ -1,8 +1,10 @@
 //! Random programs: fields and tensors in, messages, reductions, loops and branches, tensors out.
 
-use super::coverage::{Coverage, Site};
+use super::coverage::Coverage;
 use super::region::elementwise_code;
+use super::shrink::{sweep, used};
 use fastrand::Rng;
+use std::sync::Arc;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{
     Attr, Attrs, Builder, Func, Key, Level, Module, RelKind, RelType, Role, SymKind, Target, TensorType, Type, Value,
@@ -29,8 +31,8 @@ impl Generated {
     }
 }
 
-/// A random program of about `size` operations. Each instruction has a place of its own: the line is the operation,
-/// the column what it is made of.
+/// A random program of about `size` operations; some call another one. Each instruction has a place of its own: the
+/// line is the operation, the column what it is made of.
 pub fn program(rng: &mut Rng, name: &str, size: usize) -> Generated {
     let mut module = Module::new();
     for reducer in BuiltinReducer::ALL {
@@ -38,28 +40,43 @@ pub fn program(rng: &mut Rng, name: &str, size: usize) -> Generated {
             reducer.add_to(&mut module, dtype);
         }
     }
-    let mut func = Func::new(name, Level::Domain);
+    let callee = (rng.u8(0..4) == 0).then(|| format!("{name}.part").into());
+    if let Some(callee) = &callee {
+        let part = function(rng, &module, callee, None, size / 2);
+        module.add(part);
+    }
+    let func = function(rng, &module, &name.into(), callee.as_ref(), size);
+    module.add(func);
+    let mut coverage = Coverage::default();
+    module.funcs.values().for_each(|func| coverage.count(&module, func));
+    Generated { module, name: name.into(), coverage }
+}
+
+/// One function without dead code; the one it may call stands in the module.
+fn function(rng: &mut Rng, module: &Module, name: &Symbol, callee: Option<&Symbol>, size: usize) -> Func {
+    let mut func = Func::new(name.clone(), Level::Domain);
     func.loc = Loc::new(format!("{name}.tg").into(), 1, 1);
     for (name, kind) in [("N", SymKind::Set), ("E", SymKind::Edges), ("F", SymKind::Dim)] {
         func.symbols.insert(name.into(), kind);
     }
     let entry = func.body.entry(func.region);
-    let mut pool = parameters(rng, &mut func);
+    let part = name.ends_with(".part");
+    let mut pool = parameters(rng, &mut func, part);
     let relation = pool.remove(0);
-    let mut coverage = Coverage::default();
-    let mut builder = Builder::new(&module, &mut func.body, entry);
+    let mut builder = Builder::new(module, &mut func.body, entry);
     builder.loc = func.loc.clone();
-    let mut writer = Writer { rng, builder, relation, transposed: None, coverage: &mut coverage, site: Site::Field };
+    let mut writer = Writer { rng, builder, relation, transposed: None, nested: false, callee };
     writer.operations(&mut pool, size, 2);
-    let results = writer.results(&pool);
+    let results = writer.results(&pool, func.region);
     func.results =
         results.iter().enumerate().map(|(i, v)| (format!("r{i}").into(), func.body.ty(*v).clone())).collect();
-    module.add(func);
-    Generated { module, name: name.into(), coverage }
+    sweep(&mut func.body, func.region);
+    func
 }
 
 /// The graph first, then fields and tensors of every element type and a few shapes.
-fn parameters(rng: &mut Rng, func: &mut Func) -> Vec<Value> {
+/// (A part takes the field with features of each element type, which its caller always has.)
+fn parameters(rng: &mut Rng, func: &mut Func, part: bool) -> Vec<Value> {
     let entry = func.body.entry(func.region);
     let set: Symbol = "N".into();
     let rel = RelType { kind: RelKind::Csr, src: set.clone(), dst: set.clone(), edges: "E".into() };
@@ -77,7 +94,7 @@ fn parameters(rng: &mut Rng, func: &mut Func) -> Vec<Value> {
             TensorType::tensor(dtype, vec![feature.clone(), Poly::constant(3)]),
         ];
         for (i, ty) in shapes.into_iter().enumerate() {
-            if rng.u8(0..3) > 0 || i == 1 {
+            if i == 1 || (!part && rng.u8(0..3) > 0) {
                 let name = format!("{dtype}{i}");
                 out.push(func.body.add_param(entry, ty.into(), Some(name.into())));
             }
@@ -96,8 +113,8 @@ struct Writer<'a, 'b> {
     builder: Builder<'b>,
     relation: Value,
     transposed: Option<Value>,
-    coverage: &'a mut Coverage,
-    site: Site,
+    nested: bool,
+    callee: Option<&'a Symbol>,
 }
 
 impl Writer<'_, '_> {
@@ -120,11 +137,12 @@ impl Writer<'_, '_> {
                 6 => self.matmul(pool),
                 7 => self.fill(pool),
                 8 => self.degree(),
+                12..=14 if self.callee.is_some() => self.call(pool),
                 9 if depth > 0 => self.repeat(pool, depth),
                 10 if depth > 0 => self.while_loop(pool, depth),
                 11 if depth > 0 => self.branch(pool, depth),
                 _ => {
-                    elementwise_code(self.rng, &mut self.builder, pool, 2, self.site, self.coverage);
+                    elementwise_code(self.rng, &mut self.builder, pool, 2);
                     None
                 }
             };
@@ -134,13 +152,28 @@ impl Writer<'_, '_> {
 
     /// The relation, or its transpose.
     fn relation(&mut self) -> Value {
-        if self.site != Site::Field || self.rng.u8(0..3) > 0 {
+        if self.nested || self.rng.u8(0..3) > 0 {
             return self.relation;
         }
         if self.transposed.is_none() {
             self.transposed = self.builder.value(ops::TRANSPOSE, &[self.relation], Attrs::new()).ok();
         }
         self.transposed.unwrap_or(self.relation)
+    }
+
+    /// The other function on arguments of its parameters' types, if there are some; its first result.
+    fn call(&mut self, pool: &[Value]) -> Option<Value> {
+        let callee = self.callee?;
+        let module = self.builder.module;
+        let func = &module.funcs[callee];
+        let mut operands = vec![self.relation];
+        for param in &func.params()[1..] {
+            let wanted = func.body.ty(*param).as_tensor()?;
+            operands.push(self.pick(pool, |t| t == wanted)?);
+        }
+        let attrs = Attrs::new().with(Key::Callee, Attr::Name(Arc::from(&**callee)));
+        let results = self.builder.op(ops::CALL, &operands, attrs).ok()?;
+        results.first().copied()
     }
 
     fn degree(&mut self) -> Option<Value> {
@@ -166,16 +199,15 @@ impl Writer<'_, '_> {
         }
         let element = |w: &Self, i: usize| Type::Tensor(w.tensor(operands[i + 1]).element());
         let params: Vec<(Type, Option<&str>)> = (0..roles.len()).map(|i| (element(self, i), None)).collect();
-        let (rng, coverage) = (&mut *self.rng, &mut *self.coverage);
+        let rng = &mut *self.rng;
         let (edge, message) = self.builder.region(params, |b, values| {
             let mut pool = values.to_vec();
-            elementwise_code(rng, b, &mut pool, 3, Site::Edge, coverage);
+            elementwise_code(rng, b, &mut pool, 3);
             let message = pool[pool.len() - 1];
             let _ = b.op(ops::YIELD, &[message], Attrs::new());
             b.body.ty(message).as_tensor().expect("elementwise code makes tensors").clone()
         });
         let reducer = self.reducer(message.dtype)?;
-        self.coverage.add(&format!("apply {}", reducer.name()), message.dtype, Site::Field);
         let total = message.with_dtype(reducer.result().unwrap_or(message.dtype));
         let mut regions = vec![edge];
         if self.rng.bool() {
@@ -191,10 +223,10 @@ impl Writer<'_, '_> {
         let seen = (0..roles.len()).filter(|i| matches!(roles[*i], Role::Dst | Role::Param));
         let elements = seen.map(|i| Type::Tensor(self.tensor(operands[i + 1]).element()));
         let params = std::iter::once(total.into()).chain(elements).map(|ty| (ty, None)).collect();
-        let (rng, coverage) = (&mut *self.rng, &mut *self.coverage);
+        let rng = &mut *self.rng;
         let (region, _) = self.builder.region(params, |b, values| {
             let mut pool = values.to_vec();
-            elementwise_code(rng, b, &mut pool, 3, Site::Node, coverage);
+            elementwise_code(rng, b, &mut pool, 3);
             b.op(ops::YIELD, &[pool[pool.len() - 1]], Attrs::new()).map(|_| ())
         });
         region
@@ -214,8 +246,7 @@ impl Writer<'_, '_> {
         if axis {
             attrs.set(Key::Axis, Attr::Int(self.rng.usize(0..ty.dims.len()) as i64));
         }
-        let (op, name) = if axis { (ops::REDUCE_AXIS, "reduce_axis") } else { (ops::REDUCE_SET, "reduce_set") };
-        self.coverage.add(&format!("{name} {}", reducer.name()), ty.dtype, Site::Field);
+        let op = if axis { ops::REDUCE_AXIS } else { ops::REDUCE_SET };
         self.builder.value(op, &[operand], attrs).ok()
     }
 
@@ -223,14 +254,12 @@ impl Writer<'_, '_> {
         let right = self.pick(pool, |t| t.set.is_none() && !t.dims.is_empty() && t.dtype != DType::Bool)?;
         let b = self.tensor(right);
         let left = self.pick(pool, |t| t.dtype == b.dtype && t.dims.len() == 1 && t.dims.last() == b.dims.first())?;
-        self.coverage.add("matmul", b.dtype, Site::Field);
         self.builder.value(ops::MATMUL, &[left, right], Attrs::new()).ok()
     }
 
     fn fill(&mut self, pool: &[Value]) -> Option<Value> {
         let scalar = self.pick(pool, TensorType::is_scalar)?;
         let dtype = self.tensor(scalar).dtype;
-        self.coverage.add("fill", dtype, Site::Field);
         let dims = if self.rng.bool() { vec![Poly::symbol("F")] } else { Vec::new() };
         let ty = TensorType::field(dtype, "N".into(), dims);
         self.builder.value(ops::FILL, &[scalar], Attrs::new().with(Key::Dims, Attr::Dims(ty))).ok()
@@ -246,40 +275,40 @@ impl Writer<'_, '_> {
         depth: usize,
     ) -> tiga_ir::Region {
         let skip = params.len() - wanted.len().min(params.len());
-        let (rng, coverage, relation) = (&mut *self.rng, &mut *self.coverage, self.relation);
+        let (rng, relation) = (&mut *self.rng, self.relation);
         let params = params.into_iter().map(|ty| (ty, None)).collect();
         let (region, ()) = self.builder.region(params, |b, values| {
             let mut inner = Builder::new(b.module, b.body, b.block);
             inner.loc = b.loc.clone();
-            let mut writer = Writer { rng, builder: inner, relation, transposed: None, coverage, site: Site::Control };
+            let mut writer = Writer { rng, builder: inner, relation, transposed: None, nested: true, callee: None };
             let mut pool = [outer, values].concat();
             writer.operations(&mut pool, 3, depth - 1);
             let mut yields = Vec::new();
             for (i, ty) in wanted.iter().enumerate() {
                 let own = values.get(skip + i).or(fallback.get(i)).copied();
-                let newest = pool.iter().rev().find(|v| writer.tensor(**v) == *ty).copied();
-                yields.extend(newest.or(own));
+                yields.extend(writer.chain(&pool, own, ty));
             }
             let _ = writer.builder.op(ops::YIELD, &yields, Attrs::new());
         });
         region
     }
 
-    fn carried(&mut self, pool: &[Value]) -> Vec<Value> {
-        (0..self.rng.usize(1..4)).filter_map(|_| self.pick(pool, |_| true)).collect()
+    /// The newest value of a type after a few operations on what broadcasts to it.
+    fn chain(&mut self, pool: &[Value], own: Option<Value>, ty: &TensorType) -> Option<Value> {
+        let fits = |t: &TensorType| ops::broadcast([ty, t]).is_some_and(|(set, dims)| set == ty.set && dims == ty.dims);
+        let mut chain: Vec<Value> = pool.iter().copied().filter(|v| fits(&self.tensor(*v))).collect();
+        chain.extend(own);
+        elementwise_code(self.rng, &mut self.builder, &mut chain, 3);
+        chain.iter().rev().find(|v| self.tensor(**v) == *ty).copied()
     }
 
-    fn cover(&mut self, op: &str, values: &[Value]) {
-        for value in values {
-            let dtype = self.tensor(*value).dtype;
-            self.coverage.add(op, dtype, Site::Field);
-        }
+    fn carried(&mut self, pool: &[Value]) -> Vec<Value> {
+        (0..self.rng.usize(1..4)).filter_map(|_| self.pick(pool, |_| true)).collect()
     }
 
     fn repeat(&mut self, pool: &[Value], depth: usize) -> Option<Value> {
         let count = self.builder.constant(tiga_ir::Scalar::I64(self.rng.i64(-1..4)));
         let init = self.carried(pool);
-        self.cover("repeat", &init);
         let types: Vec<TensorType> = init.iter().map(|v| self.tensor(*v)).collect();
         let params = std::iter::once(Type::scalar(DType::I64)).chain(types.iter().cloned().map(Type::from)).collect();
         let body = self.region(params, pool, &types, &[], depth);
@@ -290,7 +319,6 @@ impl Writer<'_, '_> {
 
     fn while_loop(&mut self, pool: &[Value], depth: usize) -> Option<Value> {
         let init = self.carried(pool);
-        self.cover("while", &init);
         let types: Vec<TensorType> = init.iter().map(|v| self.tensor(*v)).collect();
         let params: Vec<Type> = types.iter().cloned().map(Type::from).collect();
         let go = TensorType::scalar(DType::Bool);
@@ -304,11 +332,12 @@ impl Writer<'_, '_> {
     }
 
     fn condition(&mut self, params: Vec<Type>, pool: &[Value], go: &TensorType, fallback: Value) -> tiga_ir::Region {
-        let (rng, coverage) = (&mut *self.rng, &mut *self.coverage);
+        let rng = &mut *self.rng;
         let params = params.into_iter().map(|ty| (ty, None)).collect();
         let (region, ()) = self.builder.region(params, |b, values| {
-            let mut pool = [pool, values].concat();
-            elementwise_code(rng, b, &mut pool, 3, Site::Control, coverage);
+            let scalar = |v: &Value| b.body.ty(*v).as_tensor().is_some_and(TensorType::is_scalar);
+            let mut pool: Vec<Value> = pool.iter().chain(values).copied().filter(scalar).collect();
+            elementwise_code(rng, b, &mut pool, 3);
             let found = pool.iter().rev().find(|v| b.body.ty(**v).as_tensor() == Some(go)).copied();
             let _ = b.op(ops::YIELD, &[found.unwrap_or(fallback)], Attrs::new());
         });
@@ -318,7 +347,6 @@ impl Writer<'_, '_> {
     fn branch(&mut self, pool: &[Value], depth: usize) -> Option<Value> {
         let condition = self.pick(pool, |t| t.is_scalar() && t.dtype == DType::Bool)?;
         let fallback = self.carried(pool);
-        self.cover("if", &fallback);
         let types: Vec<TensorType> = fallback.iter().map(|v| self.tensor(*v)).collect();
         let then = self.region(Vec::new(), pool, &types, &fallback, depth);
         let otherwise = self.region(Vec::new(), pool, &types, &fallback, depth);
@@ -326,10 +354,14 @@ impl Writer<'_, '_> {
         self.builder.body.inst(inst).results.first().copied()
     }
 
-    /// Returns the newest values.
-    fn results(&mut self, pool: &[Value]) -> Vec<Value> {
-        let count = pool.len().min(3);
-        let results = pool[pool.len() - count..].to_vec();
+    /// Returns every value that nothing uses, so that no operation is dead, and the newest one.
+    fn results(&mut self, pool: &[Value], region: tiga_ir::Region) -> Vec<Value> {
+        let used = used(self.builder.body, region);
+        let unused = pool.iter().copied().filter(|v| self.builder.body.def(*v).is_some() && !used.contains(v));
+        let mut results: Vec<Value> = unused.collect();
+        if results.is_empty() {
+            results.extend(pool.last());
+        }
         let _ = self.builder.op(ops::RETURN, &results, Attrs::new());
         results
     }

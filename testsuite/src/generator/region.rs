@@ -1,6 +1,6 @@
 //! Straight-line elementwise code, the same for fields and for the regions of messages.
 
-use super::coverage::{Coverage, Site, defined};
+use super::coverage::defined;
 use super::inputs::element;
 use fastrand::Rng;
 use tiga_abi::DType;
@@ -19,21 +19,15 @@ pub(super) fn accepts(op: Op, dtype: DType) -> bool {
 }
 
 /// Appends `count` random elementwise instructions whose operands come from `pool`, which grows.
-pub(super) fn elementwise_code(
-    rng: &mut Rng,
-    builder: &mut Builder<'_>,
-    pool: &mut Vec<Value>,
-    count: usize,
-    site: Site,
-    coverage: &mut Coverage,
-) {
+pub(super) fn elementwise_code(rng: &mut Rng, builder: &mut Builder<'_>, pool: &mut Vec<Value>, count: usize) {
     for _ in 0..count {
-        let dtype = DType::ALL[rng.usize(0..DType::ALL.len())];
+        // Half of them go on with the newest value, so that chains get long and little is dead.
+        let newest = pool.last().and_then(|v| builder.body.ty(*v).dtype()).filter(|_| rng.bool());
+        let dtype = newest.unwrap_or(DType::ALL[rng.usize(0..DType::ALL.len())]);
         let choices: Vec<Op> = elementwise().filter(|op| accepts(*op, dtype)).collect();
         let op = choices[rng.usize(0..choices.len())];
         builder.loc = Loc::new(builder.loc.file().clone(), builder.loc.line(), builder.loc.column() + 1);
         if let Some(value) = instruction(rng, builder, pool, op, dtype) {
-            coverage.add(op.name(), dtype, site);
             pool.push(value);
         }
     }

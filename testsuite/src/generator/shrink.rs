@@ -3,10 +3,11 @@
 
 use super::{Case, Inputs};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use tiga_abi::{DType, Poly};
 use tiga_ir::interp::{Relation, Tensor, Value as Argument};
 use tiga_ir::verify::{Machine, verify};
-use tiga_ir::{Attr, Block, Body, Effect, Func, Inst, Key, Level, Region, Role, Scalar, Value, ops};
+use tiga_ir::{Attr, Block, Body, Effect, Func, Inst, InstData, Key, Region, Role, Scalar, Target, Value, ops};
 
 /// The smallest case found for which `fails` still holds; it must hold for the first one.
 pub fn shrink(case: Case, fails: impl Fn(&Case) -> bool) -> Case {
@@ -55,12 +56,12 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
         let func = candidate.module.funcs.get_mut(&candidate.program).expect("a case has its program");
         edit(func);
         sweep(&mut func.body, func.region);
-        let called: BTreeSet<_> =
-            func.body.walk(func.region).into_iter().filter_map(|i| func.body.inst(i).attrs.callee().cloned()).collect();
-        candidate
-            .module
-            .funcs
-            .retain(|name, f| *name == candidate.program || f.level != Level::Domain || called.contains(&**name));
+        let insts: Vec<&InstData> = func.body.walk(func.region).into_iter().map(|i| func.body.inst(i)).collect();
+        let called: BTreeSet<Arc<str>> = insts.iter().filter_map(|i| i.attrs.callee().cloned()).collect();
+        candidate.module.funcs.retain(|name, _| *name == candidate.program || called.contains(&**name));
+        let funcs = candidate.module.funcs.values();
+        let reducers: BTreeSet<Arc<str>> = funcs.flat_map(reducers).collect();
+        candidate.module.reducers.retain(|name, _| reducers.contains(&**name));
         self.take(candidate)
     }
 
@@ -116,7 +117,8 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
         for index in (0..self.func().params().len()).rev() {
             let func = self.func();
             let param = func.params()[index];
-            if used(&func.body, func.region).contains(&param) {
+            // The relation gives the sizes of everything else.
+            if func.body.ty(param).as_rel().is_some() || used(&func.body, func.region).contains(&param) {
                 continue;
             }
             let mut candidate = self.case.clone();
@@ -238,13 +240,27 @@ fn substitutes(func: &Func, inst: Inst) -> Vec<(Value, Value)> {
     data.results.iter().copied().filter(|r| used.contains(r)).flat_map(fits).collect()
 }
 
+/// The reducers that a function names.
+fn reducers(func: &Func) -> Vec<Arc<str>> {
+    let named = |inst: Inst| {
+        let attrs = &func.body.inst(inst).attrs;
+        let of_target = |target: &Target| match target {
+            Target::Row { reducer, .. } | Target::Total { reducer } => Some(reducer.clone()),
+            Target::Edge => None,
+        };
+        let targets = attrs.targets().into_iter().flatten().filter_map(of_target);
+        targets.chain(attrs.reducer().cloned()).collect::<Vec<_>>()
+    };
+    func.body.walk(func.region).into_iter().flat_map(named).collect()
+}
+
 /// Everything that some instruction under a region reads.
-fn used(body: &Body, region: Region) -> BTreeSet<Value> {
+pub(super) fn used(body: &Body, region: Region) -> BTreeSet<Value> {
     body.walk(region).into_iter().flat_map(|i| body.inst(i).operands.clone()).collect()
 }
 
 /// Removes instructions without a used result, until there is none.
-fn sweep(body: &mut Body, region: Region) {
+pub(super) fn sweep(body: &mut Body, region: Region) {
     loop {
         let used = used(body, region);
         let dead = |body: &Body, inst: Inst| {
