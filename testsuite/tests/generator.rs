@@ -110,7 +110,7 @@ fn differs(case: &Case) -> bool {
 
 #[test]
 fn a_failing_case_shrinks_to_its_cause() {
-    let failing: Vec<Case> = (0..400).map(case).filter(differs).take(5).collect();
+    let failing: Vec<Case> = (0..4000).map(case).filter(differs).take(5).collect();
     assert_eq!(failing.len(), 5);
     for case in failing {
         let before = case.to_string();

@@ -8,11 +8,12 @@ use fastrand::Rng;
 use std::ops::AddAssign;
 use tiga_abi::{CpuTarget, FpMode};
 use tiga_backend_llvm::OptLevel;
-use tiga_ir::Module;
+use tiga_ir::{Level, Module};
 use tiga_ir::interp::{Tensor, run_domain};
 use tiga_runtime::{Context, UnitOrder};
-use tigac::lower::domain;
 use tigac::pack::CompileOptions;
+use tigac::passes::{Watch, run};
+use tigac::pipeline;
 
 /// How a program is compiled: a function of its seed, so that it fails alone as it did among others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,6 +147,15 @@ pub struct Judge {
     default: Road,
 }
 
+/// Host and loops functions before reductions are split into units.
+fn whole_loops(module: &Module, options: &CompileOptions) -> Result<Module, Fault> {
+    let passes = pipeline::of(options.law.fp);
+    let down = passes.iter().position(|p| p.makes == Some(Level::Loops)).expect("a pipeline goes down to loops");
+    let watch = Watch::default();
+    let lowered = run(module.clone(), &passes[..=down], &options.passes(), &watch, &mut std::io::sink());
+    lowered.map_err(|e| Fault::Compile(e.into()))
+}
+
 impl Judge {
     /// Compiles the programs; every module on the way must come back from its text, and LLVM's must be valid.
     ///
@@ -155,8 +165,7 @@ impl Judge {
         fixed_point("domain", module)?;
         let road = |fp| {
             let road = Road::of_domain(module, way.options(fp)).map_err(Fault::Compile)?;
-            let loops = domain::lower(module, &road.options.law).map_err(|e| Fault::Compile(e.into()))?;
-            fixed_point("loops", &loops)?;
+            fixed_point("loops", &whole_loops(module, &road.options)?)?;
             fixed_point("split loops", &road.loops)?;
             fixed_point("kernel", &road.kernels)?;
             verified_outside(&road.llvm_ir)?;
