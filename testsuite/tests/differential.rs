@@ -1,5 +1,5 @@
 //! 2,000 random programs on three graphs each: strict equals the domain interpreter, the default the loops interpreter,
-//! bit for bit. `TIGA_PROGRAMS` and `TIGA_SEED` choose another number and first seed.
+//! bit for bit, and the modes each other within a bound. `TIGA_PROGRAMS` and `TIGA_SEED` choose another number and first seed.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
@@ -17,6 +17,8 @@ fn compiled_programs_equal_their_interpreters() {
     let failed = report.failures.keys().collect::<Vec<_>>();
     assert!(failed.is_empty(), "{} of {} programs differ: seeds {failed:?}", failed.len(), report.programs);
     assert!(report.tally.lively * 10 >= report.tally.results * 3, "too few lively results");
+    let checked = report.tally.checked;
+    assert!(checked.excluded * 10 <= checked.all() * 4, "too many elements without a bound: {checked:?}");
     if count >= 2000 {
         assert!(report.coverage.empty().is_empty(), "empty cells: {:?}", report.coverage.empty());
     }

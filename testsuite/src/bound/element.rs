@@ -65,9 +65,16 @@ pub fn element(op: Op, attrs: &Attrs, args: &[Bounded]) -> Option<Bounded> {
         return Some(if args[0].bound == 0.0 { chosen } else { Bounded::unknown(value) });
     }
     if args.iter().all(|a| a.bound == 0.0) {
-        // A product may stay unrounded in a fused multiply-add; all else has the same operands, hence the same bits.
-        let product = op == ops::MUL && value.dtype().is_float() && values.iter().all(|v| v.as_f64().is_finite());
-        return Some(if product { rounded(value, 0.0, 1.0) } else { Bounded::exact(value) });
+        // A product may stay unrounded in a fused multiply-add, also where a quotient by a power of two became one;
+        // all else has the same operands, hence the same bits.
+        let finite = value.dtype().is_float() && values.iter().all(|v| v.as_f64().is_finite());
+        return Some(match finite {
+            true if op == ops::MUL => rounded(value, 0.0, 1.0),
+            true if op == ops::DIV && values[1].as_f64() != 0.0 && !is_normal(value) => {
+                Bounded::float(value, underflow(value.dtype()))
+            }
+            _ => Bounded::exact(value),
+        });
     }
     if args.iter().any(|a| !a.bound.is_finite()) {
         return Some(Bounded::unknown(value));
@@ -88,6 +95,12 @@ fn rounded(value: Scalar, carried: f64, ulps: f64) -> Bounded {
     let dtype = value.dtype();
     let own = ulps * (roundoff(dtype) * (value.as_f64().abs() + carried) + underflow(dtype));
     Bounded::float(value, carried + own)
+}
+
+/// Whether a quotient is neither denormal nor overflown.
+fn is_normal(value: Scalar) -> bool {
+    let x = value.as_f64();
+    if value.dtype() == DType::F32 { (x as f32).is_normal() } else { x.is_normal() }
 }
 
 /// Whether a comparison or conversion gives the same for all operands within their bounds.

@@ -82,13 +82,13 @@ fn product(dtype: DType, terms: &[Bounded]) -> Bounded {
     let greatest: f64 = terms.iter().map(|t| (t.value.as_f64().abs() + t.bound).max(1.0)).product();
     let least: f64 = terms.iter().map(|t| (t.value.as_f64().abs() - t.bound).min(1.0)).product();
     let normal = if dtype == DType::F32 { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
-    if !(greatest < largest(dtype) / 2.0) {
+    if greatest >= largest(dtype) / 2.0 {
         return Bounded::unknown(value);
     }
     if terms.iter().any(|t| t.value.as_f64() == 0.0 && t.bound == 0.0) {
         return Bounded::float(value, underflow(dtype));
     }
-    if !(least >= 2.0 * normal) || terms.iter().any(|t| t.value.as_f64().abs() <= t.bound) {
+    if least < 2.0 * normal || terms.iter().any(|t| t.value.as_f64().abs() <= t.bound) {
         return Bounded::unknown(value);
     }
     let exact: f64 = sizes().product();

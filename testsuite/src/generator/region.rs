@@ -25,15 +25,30 @@ pub(super) fn elementwise_code(rng: &mut Rng, builder: &mut Builder<'_>, pool: &
         let newest = pool.last().and_then(|v| builder.body.ty(*v).dtype()).filter(|_| rng.bool());
         let dtype = newest.unwrap_or(DType::ALL[rng.usize(0..DType::ALL.len())]);
         let choices: Vec<Op> = elementwise().filter(|op| accepts(*op, dtype)).collect();
-        let op = choices[rng.usize(0..choices.len())];
         builder.loc = Loc::new(builder.loc.file().clone(), builder.loc.line(), builder.loc.column() + 1);
-        if let Some(value) = instruction(rng, builder, pool, op, dtype) {
-            pool.push(value);
+        let op = match rng.u8(0..4) {
+            0 if dtype.is_float() => ops::MUL,
+            _ => choices[rng.usize(0..choices.len())],
+        };
+        let Some(value) = instruction(rng, builder, pool, op, dtype, None) else { continue };
+        pool.push(value);
+        if op == ops::MUL && rng.bool() {
+            // What contraction looks for.
+            let sum = [ops::ADD, ops::SUB][rng.usize(0..2)];
+            pool.extend(instruction(rng, builder, pool, sum, dtype, Some(value)));
         }
     }
 }
 
-fn instruction(rng: &mut Rng, builder: &mut Builder<'_>, pool: &[Value], op: Op, dtype: DType) -> Option<Value> {
+/// An instruction on values of the pool; `given` is one of its operands.
+fn instruction(
+    rng: &mut Rng,
+    builder: &mut Builder<'_>,
+    pool: &[Value],
+    op: Op,
+    dtype: DType,
+    given: Option<Value>,
+) -> Option<Value> {
     let mut operands: Vec<Value> = Vec::new();
     if op == ops::SELECT {
         operands.push(operand(rng, builder, pool, DType::Bool, &[]));
@@ -42,6 +57,10 @@ fn instruction(rng: &mut Rng, builder: &mut Builder<'_>, pool: &[Value], op: Op,
     while operands.len() < arity {
         let next = operand(rng, builder, pool, dtype, &operands);
         operands.push(next);
+    }
+    if let Some(given) = given {
+        let at = rng.usize(0..arity);
+        operands[at] = given;
     }
     let attrs = match op {
         op if op == ops::CAST => Attrs::new().with(Key::To, Attr::DType(DType::ALL[rng.usize(0..DType::ALL.len())])),
