@@ -163,6 +163,18 @@ fn a_law_that_nothing_breaks_is_found() {
 }
 
 #[test]
+fn an_op_or_pass_without_row_is_found() {
+    let ops = "//! The ops.\npub use arith::{ADD, SUB, typed};\npub const ALL: &[Op] = &[\n    ADD,\n];\n";
+    says(&planted("ir/src/ops/mod.rs", ops), "ir/src/ops/mod.rs:2: `SUB` has no row in `ALL`");
+    let passes = "//! The passes.\npub const ALL: &[Pass] = &[\n    ssa::dce::PASS,\n];\n";
+    let pass = "//! A pass.\npub const PASS: Pass = Pass {};\n";
+    let tree = house().with("compiler/src/passes/mod.rs", passes).with("compiler/src/passes/ssa/dce.rs", pass);
+    assert_eq!(check(&tree), []);
+    let found = check(&tree.with("compiler/src/passes/ssa/cse.rs", pass));
+    says(&found[0].1.to_string(), "compiler/src/passes/ssa/cse.rs:2: `ssa::cse::PASS` has no row in `ALL`");
+}
+
+#[test]
 fn a_plant_that_no_longer_fits_is_found() {
     let diff =
         "diff --git a/abi/src/lib.rs b/abi/src/lib.rs\n--- a/abi/src/lib.rs\n+++ b/abi/src/lib.rs\n@@ -1 +1 @@\n";

@@ -5,10 +5,11 @@ use crate::values::{Random, specials};
 use tiga_abi::DType;
 use tiga_ir::{Attr, Attrs, Builder, Key, Op, Scalar, ops, parse_module, print_func};
 
-/// All of them in these shapes: op × operand type × conversion × shape. Math functions stand as what they expand to.
+/// All of them in these shapes: op × operand type × conversion × shape. Those that are no kernel instructions stand as
+/// what they expand to.
 pub fn cases(shapes: &[Shape]) -> Vec<Case> {
     let mut out = Vec::new();
-    for op in ops::ALL.iter().copied().filter(|op| op.kernel().is_some() || ops::MATH.contains(op)) {
+    for op in ops::ALL.iter().copied().filter(|op| op.elementwise().is_some()) {
         for dtype in DType::ALL {
             for (attrs, dtypes, result) in typings(op, dtype) {
                 let operands = operands(&dtypes);

@@ -106,7 +106,7 @@ impl Reader<'_> {
             return tensor(ty, &graph.values(ty.dtype)?);
         }
         if text.parse::<f64>().is_ok() {
-            bail!("a number, but the parameter has {} axes: give a file", ty.rank());
+            bail!("a number, but the parameter is an array of rank {}: give a file", ty.rank());
         }
         let (text, file) = match text.strip_suffix(":input-order") {
             Some(text) => (text, Some(self.file_of(ty)?)),

@@ -50,7 +50,7 @@ impl Inputs {
             return Ok(graph.file.values(dtype)?);
         }
         if value.parse::<f64>().is_ok() {
-            bail!("a number, but the parameter has {rank} axes: give a file");
+            bail!("a number, but the parameter is an array of rank {rank}: give a file");
         }
         Ok(open_array(value, limits)?.convert(dtype, Conversion::Widening)?)
     }

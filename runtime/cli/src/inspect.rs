@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use clap::Args;
 use std::path::PathBuf;
-use tiga_bundle::{Bundle, Param, Program, Type};
+use tiga_bundle::{Bundle, Guard, Param, Program, Type, Variant};
 
 #[derive(Args)]
 pub(crate) struct Inspect {
@@ -35,9 +35,9 @@ impl Inspect {
         }
         println!("kernels:");
         for kernel in &manifest.kernels {
-            println!("  {} {}", kernel.symbol, kernel.shape);
+            println!("{}", format!("  {} {}", kernel.symbol, kernel.shape).trim_end());
             for variant in &kernel.variants {
-                println!("    {} if {}", variant.entry, variant.guard);
+                println!("    {}", guarded(variant));
             }
         }
         println!("entries:");
@@ -46,6 +46,14 @@ impl Inspect {
         }
         Ok(true)
     }
+}
+
+/// A kernel's name with the condition under which it runs, if it has one.
+pub(crate) fn guarded(variant: &Variant) -> String {
+    if variant.guard == Guard::ALWAYS {
+        return variant.entry.clone();
+    }
+    format!("{} if {}", variant.entry, variant.guard)
 }
 
 fn print_program(program: &Program) {

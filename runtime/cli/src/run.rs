@@ -1,6 +1,7 @@
 //! `tiga run`.
 
 use crate::inputs::{Inputs, dims};
+use crate::inspect::guarded;
 use crate::show;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
@@ -202,7 +203,7 @@ fn describe(bundle: &Bundle, program: &Program, results: &[(String, Array)], inp
         println!("graph {name}: {} sources, {} destinations, {} edges", g.num_src(), g.num_dst(), g.num_edges());
     }
     for kernel in bundle.manifest().kernels.iter().filter(|k| k.symbol.starts_with(&format!("{}.", program.name))) {
-        let variants: Vec<String> = kernel.variants.iter().map(|v| format!("{} if {}", v.entry, v.guard)).collect();
+        let variants: Vec<String> = kernel.variants.iter().map(guarded).collect();
         println!("kernel {}: {}", kernel.symbol, variants.join(", "));
     }
     if let Some(rounds) = rounds(results) {

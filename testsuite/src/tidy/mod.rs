@@ -7,6 +7,7 @@ mod pages;
 mod plants;
 mod rust;
 mod sizes;
+mod tables;
 mod words;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ const CHECKS: &[Check] = &[
     ("pages", pages::check),
     ("laws", laws::check),
     ("plants", plants::check),
+    ("tables", tables::check),
 ];
 
 /// Folders that hold no sources of ours.
