@@ -317,7 +317,7 @@ fn reduces(args: &[ast::Arg]) -> bool {
 }
 
 /// The value of an integer literal, perhaps with a minus sign.
-fn integer(expr: &ast::Expr) -> Option<i64> {
+pub(super) fn integer(expr: &ast::Expr) -> Option<i64> {
     match &expr.kind {
         ExprKind::Int { value, .. } => i64::try_from(*value).ok(),
         ExprKind::Unary { op: UnaryOp::Neg, operand } => match &operand.kind {

@@ -210,13 +210,11 @@ impl Checker<'_> {
         }
         if LATER_FUNCTIONS.contains(&name.text.as_str()) {
             let error = SemaError::Function { name: name.text.clone() }.at(name.span);
-            return self.fail(
-                match instead(&name.text) {
-                    Some(text) => error.help(format!("write `{text}`")),
-                    None => error,
-                },
-                span,
-            );
+            let error = match self.instead(&name.text, args) {
+                Some(text) => error.help(format!("write `{text}`")),
+                None => error,
+            };
+            return self.fail(error, span);
         }
         self.evaluate(args);
         let error = SemaError::UnknownFunction { name: name.text.clone() }.at(name.span).label("not found");
@@ -237,17 +235,4 @@ impl Checker<'_> {
         };
         self.fail(diagnostic, span)
     }
-}
-
-/// What says the same as a function that is missing.
-fn instead(function: &str) -> Option<&'static str> {
-    Some(match function {
-        "dot" => "sum(a * b, axis: -1)",
-        "softmax" => "exp(x) / sum(exp(x), axis: -1)",
-        "log_softmax" => "x - log(sum(exp(x), axis: -1))",
-        "any" => "max(f32(c)) > 0",
-        "all" => "min(f32(c)) > 0",
-        "variance" => "mean(x * x) - mean(x) * mean(x)",
-        _ => return None,
-    })
 }

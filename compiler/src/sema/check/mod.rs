@@ -7,6 +7,7 @@ mod builtin;
 mod call;
 mod control;
 mod expr;
+mod instead;
 mod message;
 mod operator;
 mod scope;
