@@ -123,3 +123,33 @@ fn a_syntax_error_hides_nothing_in_other_items() {
     assert_eq!(codes.len(), 2, "{codes:?}");
     assert!(codes[0].starts_with("TG00") && codes[1] == "TG0101", "{codes:?}");
 }
+
+#[test]
+fn a_conversion_that_may_lose_something_says_what() {
+    let types = ["i32", "i64", "f32", "f64"];
+    for (from, to, says) in [
+        ("i64", "f32", Some("up to 2^24")),
+        ("i32", "f32", Some("up to 2^24")),
+        ("i64", "f64", Some("up to 2^53")),
+        ("f64", "f32", Some("24 of the 53")),
+        ("f32", "i64", Some("drops the fraction")),
+        ("i64", "i32", Some("last 32 bits")),
+        ("i32", "i64", None),
+        ("i32", "f64", None),
+        ("f32", "f64", None),
+    ] {
+        let text = rendered(&format!("program p(x: {from}) -> (y: {to}) {{\n    x\n}}\n"));
+        assert!(text.contains(&format!("{to}(x)")), "{text}");
+        assert_eq!(text.matches("= note: ").count(), usize::from(says.is_some()), "{text}");
+        assert!(says.is_none_or(|says| text.contains(says)), "{text}");
+    }
+    // An operator converts towards floats, and says so too.
+    for (i, a) in types.iter().enumerate() {
+        for b in &types[i + 1..] {
+            let text = rendered(&format!("program p(x: {a}, y: {b}) -> (z: {b}) {{\n    x * y\n}}\n"));
+            let exact = matches!((*a, *b), ("i32", "i64" | "f64") | ("f32", "f64"));
+            assert!(text.contains(&format!("{b}(x)")), "{text}");
+            assert_eq!(text.contains("= note: "), !exact, "{text}");
+        }
+    }
+}

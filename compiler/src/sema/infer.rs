@@ -48,7 +48,7 @@ impl Domain {
     }
 
     /// The only type in it.
-    fn single(self) -> Option<DType> {
+    pub(crate) fn single(self) -> Option<DType> {
         let mut all = self.iter();
         all.next().filter(|_| all.next().is_none())
     }

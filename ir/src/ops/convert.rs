@@ -5,7 +5,7 @@ use crate::{Fold, OpView, Scalar};
 use tiga_abi::DType;
 
 /// Whether every element of `from` has an element of `to` of its own, so that the way back is exact.
-fn lossless(from: DType, to: DType) -> bool {
+pub fn lossless(from: DType, to: DType) -> bool {
     use DType::{Bool, F32, F64, I32, I64};
     matches!((from, to), (Bool, _) | (I32, I64 | F64) | (F32, F64)) || from == to
 }

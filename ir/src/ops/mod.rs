@@ -28,7 +28,7 @@ pub use arith::{ABS, ADD, DIV, FMA, MUL, NEG, REM, SQRT, SUB};
 pub use compare::{EQ, GE, GT, LE, LT, NE};
 pub use constant::CONST;
 pub use control::{BRANCH, IF, JUMP, REPEAT, RETURN, WHILE, YIELD};
-pub use convert::{BITCAST, CAST};
+pub use convert::{BITCAST, CAST, lossless};
 pub(crate) use elementwise::fold_elements;
 pub use elementwise::{Elementwise, broadcast};
 pub use extrema::{MAX, MIN};

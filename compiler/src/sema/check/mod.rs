@@ -25,7 +25,7 @@ use crate::builtin::BuiltinReducer;
 use scope::Scope;
 use std::sync::Arc;
 use tiga_abi::DType;
-use tiga_ir::Scalar;
+use tiga_ir::{Scalar, ops};
 use tiga_source::{Diagnostic, Span};
 use tiga_syntax::ast;
 
@@ -304,21 +304,27 @@ impl<'a> Checker<'a> {
             "bool" => format!("{value} != 0"),
             _ => format!("{to}({value})"),
         };
-        match &expr.kind {
+        let diagnostic = match &expr.kind {
             Kind::Local(id) => {
                 let name = &self.locals[id.0].name;
                 let field = if self.shorthands.contains(&expr.span) { format!("{name}: ") } else { String::new() };
                 diagnostic.suggest(expr.span, "convert it", field + &converted(name))
             }
             _ => diagnostic.help(format!("convert it: `{}`", converted("…"))),
+        };
+        match (self.elems.domain(from).single(), to.parse()) {
+            (Some(from), Ok(to)) => loss(from, to).into_iter().fold(diagnostic, Diagnostic::note),
+            // A literal is written with the digits it needs.
+            _ => diagnostic,
         }
     }
 
-    /// Of two element types, the one with the larger width holds more; all hold truth values.
-    fn width(&self, elem: Elem) -> usize {
+    /// Where in the order of conversions an element type stands: of two that meet, the earlier one is converted. All
+    /// hold truth values, and floats fractions; [`loss`] says what a conversion may lose all the same.
+    fn precedence(&self, elem: Elem) -> usize {
         let order = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
-        let widest = self.elems.domain(elem).iter().filter_map(|d| order.iter().position(|o| *o == d)).max();
-        widest.unwrap_or(0)
+        let last = self.elems.domain(elem).iter().filter_map(|d| order.iter().position(|o| *o == d)).max();
+        last.unwrap_or(0)
     }
 
     /// Marks where names among the expressions were declared, with their types.
@@ -374,6 +380,21 @@ fn results_declared(diagnostic: Diagnostic, place: Option<Span>) -> Diagnostic {
     match place {
         Some(place) => diagnostic.also(place, "the declared results"),
         None => diagnostic,
+    }
+}
+
+/// What a conversion may lose; nothing if each value has one of its own. To truth values there is none: `x != 0` asks.
+fn loss(from: DType, to: DType) -> Option<&'static str> {
+    if ops::lossless(from, to) {
+        return None;
+    }
+    match (from.is_float(), to) {
+        (_, DType::Bool) => None,
+        (false, DType::F32) => Some("`f32` holds all integers up to 2^24 = 16777216 and rounds larger ones"),
+        (false, DType::F64) => Some("`f64` holds all integers up to 2^53 = 9007199254740992 and rounds larger ones"),
+        (true, DType::F32 | DType::F64) => Some("`f32` rounds to 24 of the 53 significant bits of `f64`"),
+        (true, _) => Some("an integer drops the fraction; NaN becomes 0, and what is out of range the nearest bound"),
+        (false, _) => Some("`i32` keeps the last 32 bits of a larger integer"),
     }
 }
 

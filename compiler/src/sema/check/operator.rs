@@ -97,7 +97,7 @@ impl Checker<'_> {
                 let (l, r) = (self.elems.name(left).to_owned(), self.elems.name(right).to_owned());
                 let error = SemaError::Elements { left: l, right: r };
                 let diagnostic = self.places(error.at(caret), &[&args[0], &args[i]]);
-                let diagnostic = match self.width(left) < self.width(right) {
+                let diagnostic = match self.precedence(left) < self.precedence(right) {
                     true => self.convert(diagnostic, &args[0], left, right),
                     false => self.convert(diagnostic, &args[i], right, left),
                 };
