@@ -1,6 +1,7 @@
 //! Prints results, rankings and timings.
 
 use anyhow::{Result, bail};
+use std::cmp::Ordering;
 use std::time::Duration;
 use tiga_formats::{Array, Names, Scalar};
 
@@ -18,23 +19,37 @@ pub(crate) fn result(name: &str, array: &Array) {
     println!("{name}: {}{shape} = {}", array.array_type(), values.join(", "));
 }
 
-fn number(value: Scalar) -> f64 {
-    value.to_string().parse().unwrap_or(f64::NAN)
-}
-
 /// The largest entries of a vector, with names if there are any.
 pub(crate) fn top(name: &str, array: &Array, count: usize, names: Option<&Names>) -> Result<()> {
     if array.shape().len() != 1 {
         bail!("--top {name}: the result has {} axes, a ranking needs one", array.shape().len());
     }
-    let mut order: Vec<usize> = (0..array.len()).collect();
-    // Ties keep the order of the nodes.
-    order.sort_by(|a, b| number(array.get(*b)).total_cmp(&number(array.get(*a))).then(a.cmp(b)));
-    for (place, node) in order.into_iter().take(count).enumerate() {
+    for (place, node) in ranking(array).into_iter().take(count).enumerate() {
         let label = names.and_then(|n| n.get(node)).map_or_else(|| node.to_string(), str::to_owned);
-        println!("{:>3}  {:<28} {:.6}", place + 1, label, number(array.get(node)));
+        let value = match array.get(node) {
+            Scalar::Int(n) => n.to_string(),
+            float => format!("{:.6}", float.to_f64()),
+        };
+        println!("{:>3}  {label:<28} {value}", place + 1);
     }
     Ok(())
+}
+
+/// Positions by value, the largest first; equal values keep the order of the nodes.
+fn ranking(array: &Array) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..array.len()).collect();
+    order.sort_by(|a, b| larger_first(array.get(*a), array.get(*b)));
+    order
+}
+
+/// The order of a ranking, in the type of the elements: integers are not rounded, and NaN comes last.
+fn larger_first(a: Scalar, b: Scalar) -> Ordering {
+    if let (Scalar::Int(a), Scalar::Int(b)) = (a, b) {
+        return b.cmp(&a);
+    }
+    // Elements of one array have one type: what is left are floats, which binary64 holds.
+    let (a, b) = (a.to_f64(), b.to_f64());
+    a.is_nan().cmp(&b.is_nan()).then(b.partial_cmp(&a).unwrap_or(Ordering::Equal))
 }
 
 /// Least and median time, and edges a second at the median.
@@ -46,4 +61,27 @@ pub(crate) fn timing(times: &mut [Duration], edges: usize, rounds: Option<i64>) 
     let runs = times.len();
     print!("time: {:.3} ms median, {:.3} ms least of {runs}", median.as_secs_f64() * 1e3, least.as_secs_f64() * 1e3);
     if edges > 0 { println!("; {:.1} M edges/s", rate / 1e6) } else { println!() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tiga_formats::Elements;
+
+    #[test]
+    fn integers_are_ranked_as_integers() {
+        let big = 1i64 << 53;
+        // As binary64 the last two would be equal, and the smaller one come first.
+        let values = Elements::I64(vec![i64::MIN, -1, big, big + 1]);
+        assert_eq!(ranking(&Array::vector(values)), [3, 2, 1, 0]);
+        assert_eq!(ranking(&Array::vector(Elements::I64(vec![i64::MAX - 1, i64::MAX]))), [1, 0]);
+    }
+
+    #[test]
+    fn no_number_is_the_last_and_equal_ones_keep_their_order() {
+        let values = vec![f32::NAN, f32::NEG_INFINITY, 0.0, -f32::NAN, -0.0, 1.0, 0.0];
+        assert_eq!(ranking(&Array::vector(Elements::F32(values))), [5, 2, 4, 6, 1, 0, 3]);
+        let values = vec![f64::NAN, 1.0, 1.0 + f64::EPSILON];
+        assert_eq!(ranking(&Array::vector(Elements::F64(values))), [2, 1, 0]);
+    }
 }
