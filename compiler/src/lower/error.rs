@@ -1,6 +1,6 @@
 //! Why a lowering stopped.
 
-use tiga_ir::TypeError;
+use tiga_ir::{Op, TypeError, ops};
 use tiga_source::{Diagnostic, Loc, Span};
 
 /// A lowering cannot go on. On verified input only [`LowerError::Unsupported`] is possible.
@@ -20,6 +20,11 @@ pub enum LowerError {
 }
 
 impl LowerError {
+    /// An op that has no form on the level below.
+    pub fn operation(op: Op, loc: &Loc) -> LowerError {
+        LowerError::Unsupported { what: words(op), loc: loc.clone() }
+    }
+
     /// Its code.
     pub const fn code(&self) -> &'static str {
         match self {
@@ -45,6 +50,40 @@ impl LowerError {
                     .note("the program is correct: `tigac eval` runs it")
             }
             LowerError::Type(error) => Diagnostic::error(self.code(), format!("internal error: {error}"), span),
+        }
+    }
+}
+
+/// What users call ops; the place of a finding says the rest.
+const WORDS: [(Op, &str); 12] = [
+    (ops::APPLY, "a message at this place"),
+    (ops::REDUCE_SET, "a reduction over a set at this place"),
+    (ops::REDUCE_AXIS, "a reduction over an axis at this place"),
+    (ops::MATMUL, "a matrix product at this place"),
+    (ops::WHILE, "a loop at this place"),
+    (ops::REPEAT, "a loop at this place"),
+    (ops::IF, "a branch at this place"),
+    (ops::CALL, "a call at this place"),
+    (ops::TRANSPOSE, "a transposed graph at this place"),
+    (ops::DEGREE, "a degree at this place"),
+    (ops::LEN, "a length at this place"),
+    (ops::FILL, "a field of one value at this place"),
+];
+
+fn words(op: Op) -> &'static str {
+    WORDS.iter().find(|(one, _)| *one == op).map_or("an operation of this kind", |(_, words)| words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_op_is_called_in_words() {
+        for op in ops::ALL {
+            let text = LowerError::operation(*op, &Loc::unknown()).to_string();
+            assert!(!text.contains(&format!(" {} cannot", op.name())), "{text}");
+            assert!(words(*op).starts_with("a") && words(*op).contains(' '), "{text}");
         }
     }
 }

@@ -206,8 +206,7 @@ fn inline(
             return Ok(operands);
         }
         let nested = data.op.nest(OpView { inst: *inst, ..view }, &mut Nest { builder, row: None }, &operands);
-        let results =
-            nested.ok_or_else(|| LowerError::Unsupported { what: data.op.name(), loc: data.loc.clone() })??;
+        let results = nested.ok_or_else(|| LowerError::operation(data.op, &data.loc))??;
         values.extend(data.results.iter().copied().zip(results));
     }
     Err(LowerError::Unsupported { what: "a region without a yield", loc: view.body.inst(view.inst).loc.clone() })

@@ -129,7 +129,7 @@ impl<'a> Lowering<'a> {
                 self.push(data.op, &operands, Attrs::new(), &data.loc).map(|_| ())
             }
             op if [ops::REDUCE_AXIS, ops::MATMUL, ops::CONCAT, ops::OUTER].contains(&op) => self.rows(&[inst]),
-            op => Err(LowerError::Unsupported { what: op.name(), loc: data.loc.clone() }),
+            op => Err(LowerError::operation(op, &data.loc)),
         }
     }
 

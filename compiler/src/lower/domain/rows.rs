@@ -102,8 +102,7 @@ impl Lowering<'_> {
         }
         let view = self.view(inst);
         let nested = data.op.nest(view, &mut Nest { builder, row }, &operands);
-        let values =
-            nested.ok_or_else(|| LowerError::Unsupported { what: data.op.name(), loc: data.loc.clone() })??;
+        let values = nested.ok_or_else(|| LowerError::operation(data.op, &data.loc))??;
         Ok(values[0])
     }
 

@@ -247,7 +247,7 @@ impl<'a> Emit<'a> {
                 }
                 self.elementwise(op, &args, &data.attrs)
             }
-            op => Err(LowerError::Unsupported { what: op.name(), loc: data.loc.clone() }),
+            op => Err(LowerError::operation(op, &data.loc)),
         }
     }
 

@@ -216,7 +216,7 @@ impl<'a> Planner<'a> {
             op if op == ops::WHILE => self.while_loop(inst, scope, body),
             op if op == ops::REPEAT => self.repeat(inst, scope, body),
             op if op == ops::IF => self.branch(inst, scope, body),
-            op => Err(LowerError::Unsupported { what: op.name(), loc: data.loc.clone() }),
+            op => Err(LowerError::operation(op, &data.loc)),
         }
     }
 
