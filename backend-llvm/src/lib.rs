@@ -34,4 +34,4 @@ mod vector;
 pub use error::{LlvmError, Malformed};
 pub use module::{Compiled, Llvm, OptLevel, Options, compile};
 pub use symbol::symbol_name;
-pub use target::{native_features, required_features, simd_bytes};
+pub use target::{native_features, required_features};

@@ -1,4 +1,4 @@
-//! CPUs: what LLVM is told, what a manifest must demand, how wide registers are.
+//! CPUs: what LLVM is told, what a manifest must demand.
 
 use crate::LlvmError;
 use inkwell::OptimizationLevel;
@@ -67,11 +67,6 @@ pub fn required_features(target: CpuTarget) -> Vec<&'static str> {
     }
 }
 
-/// The width of the target's widest registers in bytes: 32, or 64 with AVX-512.
-pub fn simd_bytes(target: CpuTarget) -> usize {
-    if required_features(target).contains(&"avx512f") { 64 } else { 32 }
-}
-
 /// LLVM's name of the CPU and its feature string.
 pub(crate) fn cpu(target: CpuTarget) -> Result<(String, String), LlvmError> {
     match target {
@@ -137,7 +132,14 @@ mod tests {
         let v3 = required_features(CpuTarget::X86_64V3);
         assert!(v3.contains(&"fma") && v3.contains(&"f16c") && !v3.contains(&"avx512f"));
         assert_eq!(v3.last(), Some(&"xsave"));
-        assert_eq!(simd_bytes(CpuTarget::X86_64V3), 32);
+    }
+
+    #[test]
+    fn kernels_have_registers_as_wide_as_the_passes_were_told() {
+        for target in [CpuTarget::X86_64V3, CpuTarget::Native] {
+            let wide = required_features(target).contains(&"avx512f");
+            assert_eq!(target.simd_bytes(), if wide { 64 } else { 32 }, "{target}");
+        }
     }
 
     #[test]

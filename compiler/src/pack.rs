@@ -1,15 +1,14 @@
 //! From a domain module to the contents of a bundle: all levels, all targets, plans and manifest.
 
-use crate::lower::kernel::{KernelOptions, KernelSet};
+use crate::lower::kernel::KernelSet;
 use crate::lower::plan::PlanError;
 use crate::lower::{LowerError, ReductionLaw, plan};
 use crate::passes::{PassOptions, PipelineError, Watch};
 use crate::pipeline::{self, Lowered};
 use std::collections::BTreeMap;
 use tiga_abi::{CpuTarget, FpMode, Symbol};
-use tiga_backend_llvm::{LlvmError, OptLevel, Options, required_features, simd_bytes};
+use tiga_backend_llvm::{LlvmError, OptLevel, Options, required_features};
 use tiga_bundle::{Contents, FORMAT, Manifest, Program, Target};
-use tiga_ir::verify::Machine;
 use tiga_ir::{Level, Module, print_module};
 
 /// The version of the language, in manifests.
@@ -39,12 +38,10 @@ impl CompileOptions {
 
     /// What the passes are told.
     pub fn passes(&self) -> PassOptions {
-        let simd_bytes = simd_bytes(self.target) as u32;
-        PassOptions {
-            law: self.law.clone(),
-            kernel: KernelOptions { simd_bytes, specialize: self.specialize.clone() },
-            machine: Machine::from(self.target),
-        }
+        let mut options = PassOptions::for_target(self.target, self.law.fp);
+        options.law.clone_from(&self.law);
+        options.kernel.specialize.clone_from(&self.specialize);
+        options
     }
 }
 

@@ -1,8 +1,8 @@
 //! `tigac FILE`: compiles a model, and writes what `--emit` asks for.
 
-use super::Outcome;
-use super::codegen::{Codegen, CodegenArgs, refused};
+use super::codegen::{Codegen, CodegenArgs};
 use super::front::{Front, SemaArgs};
+use super::{Outcome, refusal};
 use crate::passes::WatchArgs;
 use anyhow::{Context, bail};
 use std::io::Write;
@@ -62,6 +62,11 @@ impl Kind {
         ("bundle", Kind::Bundle),
     ];
 
+    /// Whether passes and a back end make it.
+    fn is_code(self) -> bool {
+        !matches!(self, Kind::Ast | Kind::Ir)
+    }
+
     /// The ending of its file, for forms that are no text.
     fn ending(self) -> Option<&'static str> {
         match self {
@@ -114,21 +119,26 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let front = Front::read(file, &args.sema.options())?;
     let outcome = front.report();
-    forms(args, file, &front, outcome).or_else(|error| refused(error, &front))
+    forms(args, file, &front, outcome).or_else(|error| refusal::show(error, &front))
 }
 
 /// Writes what is asked for.
 fn forms(args: &Args, file: &Path, front: &Front, outcome: Outcome) -> anyhow::Result<Outcome> {
     let watch = args.watch.watch();
+    if outcome == Outcome::Done {
+        args.codegen.check_dimensions(&front.analysis)?;
+        if watch.stop_after.is_some() {
+            let module = args.codegen.run_passes(&front.analysis, &watch)?;
+            write(args.output.as_deref(), tiga_ir::print_module(&module).as_bytes())?;
+            return Ok(outcome);
+        }
+        // Code generation shows the passes itself; they are watched whatever is emitted.
+        let shown_later = cfg!(feature = "llvm") && args.emit.iter().any(|e| e.kind.is_code());
+        if watch.shows() && !shown_later {
+            args.codegen.run_passes(&front.analysis, &watch)?;
+        }
+    }
     let mut codegen = Codegen::new(&args.codegen, &watch);
-    if outcome == Outcome::Done && watch.stop_after.is_some() {
-        write(args.output.as_deref(), &codegen.stopped(&front.analysis)?)?;
-        return Ok(outcome);
-    }
-    if outcome == Outcome::Done && watch.shows() {
-        // Passes are watched whatever is emitted.
-        codegen.compile(&front.analysis)?;
-    }
     for emit in &args.emit {
         let bytes = match emit.kind {
             Kind::Ast => tiga_syntax::dump(&front.module).into_bytes(),

@@ -9,8 +9,8 @@ use tiga_abi::DType;
 use tiga_source::{Diagnostic, Severity, Sources, Span};
 use tiga_syntax::ast;
 
-/// The code of what analysis accepts and the IR does not.
-const INTERNAL: &str = "TG0999";
+/// The code of what analysis accepts and what comes after it does not.
+pub(super) const INTERNAL: &str = "TG0999";
 
 /// Of more findings, only this many are shown.
 const SHOWN: usize = 100;

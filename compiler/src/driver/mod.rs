@@ -10,16 +10,18 @@ mod eval;
 mod explain;
 mod front;
 mod inputs;
-#[cfg(feature = "llvm")]
+pub mod opt;
+mod options;
 mod refusal;
-mod report;
+mod start;
 
 pub use front::{Front, FrontError};
-pub use report::INTERNAL;
 
+use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
+use tiga_source::internal;
 
 /// The Tiga compiler: computation on graphs, from a model to a bundle.
 #[derive(Debug, Parser)]
@@ -56,42 +58,26 @@ pub enum Outcome {
     Internal,
 }
 
+/// The command, as reports name it.
+const TIGAC: internal::Command =
+    internal::Command { name: "tigac", version: env!("CARGO_PKG_VERSION"), subcommands: &["check", "eval"] };
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    report::install();
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are printed as errors of kind "help" and "version", which are none.
-            let code = if error.use_stderr() { 2 } else { 0 };
-            return match error.print() {
-                Ok(()) => ExitCode::from(code),
-                Err(_) => ExitCode::from(1),
-            };
+    start::run(TIGAC, Cli::run)
+}
+
+impl Cli {
+    fn run(self) -> anyhow::Result<Outcome> {
+        if let Some(page) = self.explain {
+            std::io::stdout().write_all(page.as_bytes()).context("cannot write to the standard output")?;
+            return Ok(Outcome::Done);
         }
-    };
-    if let Some(page) = cli.explain {
-        return match std::io::stdout().write_all(page.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::from(1),
-        };
-    }
-    assert!(!cli.internal_error, "asked for");
-    let outcome = match cli.command {
-        Some(Command::Check(args)) => check::run(&args),
-        Some(Command::Eval(args)) => eval::run(&args),
-        None => compile::run(&cli.compile),
-    };
-    match outcome {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Errors) => ExitCode::from(1),
-        Ok(Outcome::Internal) => {
-            report::internal();
-            ExitCode::from(INTERNAL)
-        }
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(1)
+        assert!(!self.internal_error, "asked for");
+        match self.command {
+            Some(Command::Check(args)) => check::run(&args),
+            Some(Command::Eval(args)) => eval::run(&args),
+            None => compile::run(&self.compile),
         }
     }
 }

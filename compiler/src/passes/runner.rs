@@ -4,7 +4,7 @@ use crate::lower::kernel::KernelOptions;
 use crate::lower::{LowerError, ReductionLaw};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
-use tiga_abi::{FpMode, Symbol};
+use tiga_abi::{CpuTarget, FpMode, Symbol};
 use tiga_ir::verify::{Machine, Violations, verify};
 use tiga_ir::{Level, Module, TypeError, print_module};
 use tiga_source::Loc;
@@ -47,6 +47,14 @@ impl PassOptions {
     pub fn new(fp: FpMode) -> Self {
         let kernel = KernelOptions { simd_bytes: 32, specialize: Vec::new() };
         Self { law: ReductionLaw::new(fp), kernel, machine: Machine::FULL }
+    }
+
+    /// The same for a target.
+    pub fn for_target(target: CpuTarget, fp: FpMode) -> Self {
+        let mut options = Self::new(fp);
+        options.kernel.simd_bytes = target.simd_bytes();
+        options.machine = Machine::from(target);
+        options
     }
 }
 

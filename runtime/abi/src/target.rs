@@ -20,6 +20,27 @@ impl CpuTarget {
             CpuTarget::Native => "native",
         }
     }
+
+    /// The width of its widest vector registers in bytes: 32, or 64 with AVX-512.
+    pub fn simd_bytes(self) -> u32 {
+        match self {
+            CpuTarget::X86_64V3 => 32,
+            CpuTarget::Native if wide_here() => 64,
+            CpuTarget::Native => 32,
+        }
+    }
+}
+
+/// Whether the machine this runs on has AVX-512.
+#[cfg(target_arch = "x86_64")]
+fn wide_here() -> bool {
+    std::arch::is_x86_feature_detected!("avx512f")
+}
+
+/// Whether the machine this runs on has AVX-512: no other kind of CPU has.
+#[cfg(not(target_arch = "x86_64"))]
+fn wide_here() -> bool {
+    false
 }
 
 impl fmt::Display for CpuTarget {

@@ -1,6 +1,7 @@
 //! `tiga`: runs and inspects bundles from the shell.
 //!
-//! Exit codes: 0 done; 1 the input was refused; 2 the command line makes no sense; 3 a result is not as expected.
+//! Exit codes: 0 done; 1 the input was refused; 2 the command line makes no sense; 3 a result is not as expected;
+//! 101 a bug of the command, of which a report is left.
 
 mod inputs;
 mod inspect;
@@ -9,6 +10,11 @@ mod show;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use tiga_source::internal;
+
+/// The command, as reports name it.
+const TIGA: internal::Command =
+    internal::Command { name: "tiga", version: env!("CARGO_PKG_VERSION"), subcommands: &["run", "inspect"] };
 
 /// Runs compiled Tiga programs.
 #[derive(Parser)]
@@ -24,12 +30,17 @@ enum Command {
     Run(Box<run::Run>),
     /// Shows what a bundle holds, without running any of it.
     Inspect(inspect::Inspect),
+    /// Fails as a bug of the command would: for the test of what is left behind then.
+    #[command(hide = true)]
+    InternalError,
 }
 
 fn main() -> ExitCode {
+    TIGA.report_panics();
     let result = match Cli::parse().command {
         Command::Run(run) => run.run(),
         Command::Inspect(inspect) => inspect.run(),
+        Command::InternalError => panic!("asked for"),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
