@@ -84,13 +84,13 @@ pub fn compile(module: &Module, options: &CompileOptions) -> Result<Compilation,
     code(pipeline::lower(module.clone(), &options.passes(), &options.watch, &mut out)?, options)
 }
 
-/// Compiles host and loops functions whose reductions have been split into units.
+/// Compiles host and loops functions, by what follows `lower_to_loops` in the pipeline.
 ///
 /// # Errors
 /// [`CompileError`].
 pub fn compile_loops(loops: Module, options: &CompileOptions) -> Result<Compilation, CompileError> {
     let mut out = std::io::stderr();
-    code(pipeline::kernels(loops, &options.passes(), &options.watch, &mut out)?, options)
+    code(pipeline::lower_loops(loops, &options.passes(), &options.watch, &mut out)?, options)
 }
 
 fn code(lowered: Lowered, options: &CompileOptions) -> Result<Compilation, CompileError> {

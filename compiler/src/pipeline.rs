@@ -5,12 +5,14 @@ use crate::passes::domain::{inline, lower_to_loops};
 use crate::passes::loops::{contract, lower_to_kernels, split_units};
 use crate::passes::ssa::{canonicalise, cse, dce};
 use crate::passes::{Pass, PassOptions, PipelineError, Watch, run};
+use indexmap::IndexMap;
 use std::io::Write;
-use tiga_abi::FpMode;
-use tiga_ir::{Level, Module};
+use tiga_abi::{FpMode, Symbol};
+use tiga_ir::{Func, Level, Module};
 
-/// With fixed trees and fused multiply-add. Products are merged before they are contracted: one that two sums use
-/// stays a product.
+/// With fixed trees and fused multiply-add. `contract` looks at the uses within one loops function: products are merged
+/// before, so that one which two sums use stays a product, and what nothing needs is dropped before, so that it is no
+/// use.
 pub const DEFAULT: &[Pass] = &[
     inline::PASS,
     canonicalise::PASS,
@@ -19,8 +21,8 @@ pub const DEFAULT: &[Pass] = &[
     lower_to_loops::PASS,
     canonicalise::PASS,
     cse::PASS,
-    contract::PASS,
     dce::PASS,
+    contract::PASS,
     split_units::PASS,
     lower_to_kernels::PASS,
     dce::PASS,
@@ -41,15 +43,19 @@ pub const STRICT: &[Pass] = &[
     dce::PASS,
 ];
 
-/// From split loops functions to kernels.
-pub const KERNELS: &[Pass] = &[lower_to_kernels::PASS, dce::PASS];
-
 /// The pipeline of a mode.
 pub fn of(fp: FpMode) -> &'static [Pass] {
     match fp {
         FpMode::Default => DEFAULT,
         FpMode::Strict => STRICT,
     }
+}
+
+/// What is left of the pipeline of a mode for host and loops functions.
+pub fn of_loops(fp: FpMode) -> &'static [Pass] {
+    let passes = of(fp);
+    let made = passes.iter().position(|pass| pass.makes == Some(Level::Loops));
+    &passes[made.expect("every pipeline makes loops functions") + 1..]
 }
 
 /// A module on the levels below the domain.
@@ -74,29 +80,30 @@ pub fn lower(
     Ok(apart(run(module, of(options.law.fp), options, watch, out)?))
 }
 
-/// Runs what is left of a pipeline once reductions have been split into units.
+/// Runs what is left of the pipeline of the options' mode on host and loops functions.
 ///
 /// # Errors
 /// [`PipelineError`].
-pub fn kernels(
+pub fn lower_loops(
     loops: Module,
     options: &PassOptions,
     watch: &Watch,
     out: &mut dyn Write,
 ) -> Result<Lowered, PipelineError> {
-    Ok(apart(run(loops, KERNELS, options, watch, out)?))
+    Ok(apart(run(loops, of_loops(options.law.fp), options, watch, out)?))
 }
 
-/// Takes the kernels out of a module; a kernel is called like its loops function, a dot, and its variant.
+/// Takes the kernels out of a module, by the loops function that each says it is of; other kernels stay.
 pub fn apart(module: Module) -> Lowered {
-    let (kernels, others): (Vec<_>, Vec<_>) = module.funcs.into_iter().partition(|(_, f)| f.level == Level::Kernel);
-    let mut sets: Vec<KernelSet> = Vec::new();
-    for (name, kernel) in kernels {
-        let source = name.rsplit_once('.').map_or(&*name, |(source, _)| source);
-        match sets.last_mut().filter(|set| *set.source == *source) {
-            Some(set) => set.variants.push(kernel),
-            None => sets.push(KernelSet { source: source.into(), variants: vec![kernel] }),
+    let mut loops = Module { reducers: module.reducers, ..Module::new() };
+    let is_loops = |(name, func): (&Symbol, &Func)| (func.level == Level::Loops).then(|| (name.clone(), Vec::new()));
+    let mut sets: IndexMap<Symbol, Vec<Func>> = module.funcs.iter().filter_map(is_loops).collect();
+    for (name, func) in module.funcs {
+        match func.of.as_ref().and_then(|source| sets.get_mut(source)) {
+            Some(variants) => variants.push(func),
+            None => drop(loops.funcs.insert(name, func)),
         }
     }
-    Lowered { loops: Module { reducers: module.reducers, funcs: others.into_iter().collect() }, kernels: sets }
+    let kernels = sets.into_iter().filter(|(_, variants)| !variants.is_empty());
+    Lowered { loops, kernels: kernels.map(|(source, variants)| KernelSet { source, variants }).collect() }
 }

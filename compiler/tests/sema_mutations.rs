@@ -92,7 +92,7 @@ fn lowered(front: &Front, fp: FpMode) -> Result<(), Stop> {
     let (ir, options) = (front.analysis.ir.clone(), PassOptions::new(fp));
     let limit = |error| match error {
         LowerError::Unsupported { .. } => Stop::Limit(error),
-        LowerError::Type(_) => Stop::Bug(error.to_string()),
+        LowerError::Type(_) | LowerError::Taken { .. } => Stop::Bug(error.to_string()),
     };
     let lowered = match pipeline::lower(ir, &options, &Watch::default(), &mut std::io::sink()) {
         Ok(lowered) => lowered,

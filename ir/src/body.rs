@@ -191,12 +191,6 @@ impl Body {
         self.insts[inst].results = kept;
     }
 
-    /// Drops the blocks of a region that `keep` refuses; nothing may jump to them. The entry always stays.
-    pub fn retain_blocks(&mut self, region: Region, keep: impl Fn(Block) -> bool) {
-        let entry = self.entry(region);
-        self.regions[region].blocks.retain(|block| *block == entry || keep(*block));
-    }
-
     /// All instructions under a region in printing order, nested ones after the one that holds them.
     pub fn walk(&self, region: Region) -> Vec<Inst> {
         let mut out = Vec::new();

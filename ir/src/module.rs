@@ -14,6 +14,8 @@ pub struct Func {
     pub level: Level,
     /// The symbols its types speak of.
     pub symbols: Symbols,
+    /// The loops function that a kernel is of (kernels only).
+    pub of: Option<Symbol>,
     /// When a kernel may be chosen; always true on other levels.
     pub guard: Guard,
     /// Bytes of scratch memory a worker needs (kernels only).
@@ -37,6 +39,7 @@ impl Func {
             name: name.into(),
             level,
             symbols: Symbols::new(),
+            of: None,
             guard: Guard::always(),
             scratch: SizeExpr::Const(0),
             results: Vec::new(),

@@ -10,7 +10,6 @@ use tiga_ir::{Func, Module, SymKind};
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Context, Graph};
 use tigac::driver::Front;
 use tigac::pack::{Compilation, CompileOptions, compile, compile_loops, contents};
-use tigac::passes::loops::split_units;
 use tigac::sema::SemaOptions;
 
 /// A module compiled in one way, opened and ready to run.
@@ -18,7 +17,7 @@ use tigac::sema::SemaOptions;
 pub struct Road {
     /// How it was compiled.
     pub options: CompileOptions,
-    /// Its host and loops functions, split into units.
+    /// Its host and loops functions, as the pipeline left them.
     pub loops: Module,
     /// Its kernels.
     pub kernels: Module,
@@ -46,7 +45,7 @@ impl Road {
     /// # Errors
     /// Some stage refuses it.
     pub fn of_loops(module: &Module, options: CompileOptions) -> Result<Self> {
-        let compilation = compile_loops(split_units::run(module).context("splitting")?, &options)?;
+        let compilation = compile_loops(module.clone(), &options).context("compiling")?;
         let hosts = module.funcs.values().filter(|f| f.level == tiga_ir::Level::Host);
         let programs = hosts.map(manifest_of).collect();
         Self::pack(compilation, programs, options)

@@ -8,14 +8,17 @@ use crate::lower::LowerError;
 use crate::lower::plan::PlanError;
 #[cfg(feature = "llvm")]
 use crate::pack::CompileError;
-use crate::passes::{PassError, PipelineError};
+use crate::passes::{Excess, PassError, PipelineError};
 #[cfg(feature = "llvm")]
 use tiga_backend_llvm::LlvmError;
+use tiga_source::{Diagnostic, Loc, Span};
 
 /// Whose fault it is.
 pub(super) enum Fault<'e> {
     /// The model is correct, and asks for what is not supported yet.
     Limit(&'e LowerError),
+    /// The model is correct, and becomes too much once calls of this program, here, are written out.
+    Excess(&'e str, Excess, &'e Loc),
     /// The module that the passes got breaks laws: that of whoever wrote it.
     Module,
     /// Ours.
@@ -31,10 +34,22 @@ pub(super) enum Fault<'e> {
 pub(super) fn show(error: anyhow::Error, front: &Front) -> anyhow::Result<Outcome> {
     match of(&error) {
         Fault::Limit(limit) => Ok(front.show(&[front.limit(limit)])),
+        Fault::Excess(callee, excess, loc) => {
+            let start = Span { end: front.module.span.start, ..front.module.span };
+            let span = front.analysis.places.get(loc).copied().unwrap_or(start);
+            Ok(front.show(&[too_much(callee, excess, span)]))
+        }
         // Analysis wrote the module.
         Fault::Module | Fault::Bug => Ok(bug(&error)),
         Fault::Outside => Err(error),
     }
+}
+
+/// Programs that call programs are too much, as functions that call functions are.
+fn too_much(callee: &str, excess: Excess, span: Span) -> Diagnostic {
+    Diagnostic::error("TG0411", format!("a program is too {excess} when its calls of `{callee}` are inlined"), span)
+        .label("too much code with this call")
+        .help("each call is written out: repeat with `loop`, or run the programs one after the other")
 }
 
 /// Shows a bug of the compiler with its code.
@@ -65,7 +80,10 @@ pub(super) fn of(error: &anyhow::Error) -> Fault<'_> {
 fn of_passes(error: &PipelineError) -> Fault<'_> {
     match error {
         PipelineError::Pass { error: PassError::Lower(error), .. } => of_lowering(error),
-        PipelineError::Pass { error: PassError::FreeSize { .. }, .. } | PipelineError::Input(_) => Fault::Module,
+        PipelineError::Pass { error: PassError::Limit { callee, excess, loc }, .. } => {
+            Fault::Excess(callee, *excess, loc)
+        }
+        PipelineError::Level { .. } | PipelineError::Input(_) => Fault::Module,
         PipelineError::Pass { error: PassError::Type(_), .. } | PipelineError::Broken { .. } => Fault::Bug,
         PipelineError::Print(_) => Fault::Outside,
     }
@@ -74,6 +92,7 @@ fn of_passes(error: &PipelineError) -> Fault<'_> {
 fn of_lowering(error: &LowerError) -> Fault<'_> {
     match error {
         LowerError::Unsupported { .. } => Fault::Limit(error),
+        LowerError::Taken { .. } => Fault::Module,
         LowerError::Type(_) => Fault::Bug,
     }
 }
@@ -95,7 +114,6 @@ mod tests {
     use super::*;
     use tiga_ir::TypeError;
     use tiga_ir::verify::Violations;
-    use tiga_source::Loc;
 
     fn pass(error: PassError) -> anyhow::Error {
         PipelineError::Pass { pass: "cse".into(), error }.into()

@@ -1,9 +1,11 @@
 //! Why a lowering stopped.
 
+use tiga_abi::Symbol;
 use tiga_ir::{Op, TypeError, ops};
 use tiga_source::{Diagnostic, Loc, Span};
 
-/// A lowering cannot go on. On verified input only [`LowerError::Unsupported`] is possible.
+/// A lowering cannot go on. On verified input only [`LowerError::Unsupported`] is possible, and, if names were chosen by
+/// hand, [`LowerError::Taken`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LowerError {
     /// The lowering built something ill-typed: our bug.
@@ -15,6 +17,14 @@ pub enum LowerError {
         /// The construct.
         what: &'static str,
         /// Where it stands.
+        loc: Loc,
+    },
+    /// Two functions, parameters or sizes would have one name.
+    #[error("{loc}: the name {name} is taken")]
+    Taken {
+        /// The name.
+        name: Symbol,
+        /// What was to have it.
         loc: Loc,
     },
 }
@@ -29,14 +39,14 @@ impl LowerError {
     pub const fn code(&self) -> &'static str {
         match self {
             LowerError::Unsupported { .. } => "TG0914",
-            LowerError::Type(_) => "TG0999",
+            LowerError::Type(_) | LowerError::Taken { .. } => "TG0999",
         }
     }
 
     /// Its place in the source.
     pub fn loc(&self) -> Option<&Loc> {
         match self {
-            LowerError::Unsupported { loc, .. } => Some(loc),
+            LowerError::Unsupported { loc, .. } | LowerError::Taken { loc, .. } => Some(loc),
             LowerError::Type(_) => None,
         }
     }
@@ -49,7 +59,9 @@ impl LowerError {
                     .label("this version has no kernel for it")
                     .note("the program is correct: `tigac eval` runs it")
             }
-            LowerError::Type(error) => Diagnostic::error(self.code(), format!("internal error: {error}"), span),
+            LowerError::Type(_) | LowerError::Taken { .. } => {
+                Diagnostic::error(self.code(), format!("internal error: {self}"), span)
+            }
         }
     }
 }

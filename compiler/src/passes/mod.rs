@@ -5,7 +5,7 @@ pub mod loops;
 mod runner;
 pub mod ssa;
 
-pub use runner::{Pass, PassError, PassOptions, PipelineError, Printing, Watch, WatchArgs, run};
+pub use runner::{Excess, Pass, PassError, PassOptions, PipelineError, Printing, Watch, WatchArgs, run};
 
 use tiga_source::nearest;
 

@@ -2,6 +2,7 @@
 
 use crate::lower::kernel::KernelOptions;
 use crate::lower::{LowerError, ReductionLaw};
+use std::fmt;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use tiga_abi::{CpuTarget, FpMode, Symbol};
@@ -16,7 +17,7 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, for `--list-passes`.
     pub about: &'static str,
-    /// Levels of the functions it reads.
+    /// Levels of the functions it reads; others it leaves alone. The runner refuses it if there are others only.
     pub levels: &'static [Level],
     /// The level of the functions it makes of them, if that is another one.
     pub makes: Option<Level>,
@@ -67,16 +68,34 @@ pub enum PassError {
     /// The level below cannot express something yet.
     #[error(transparent)]
     Lower(#[from] LowerError),
-    /// A call of a program whose sizes the arguments do not fix.
-    #[error("{loc}: no argument of the call of {callee} fixes its size {symbol}")]
-    FreeSize {
-        /// The program.
+    /// A call whose code, written out, is too much.
+    #[error("{loc}: a call of {callee} makes a program that is too {excess} when its calls are inlined")]
+    Limit {
+        /// The program that is called.
         callee: Symbol,
-        /// The size.
-        symbol: Symbol,
+        /// In which way.
+        excess: Excess,
         /// The call.
         loc: Loc,
     },
+}
+
+/// In which way code is too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// Too many instructions.
+    Large,
+    /// Too many loops, branches and messages inside each other.
+    Deep,
+}
+
+impl fmt::Display for Excess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Excess::Large => "large",
+            Excess::Deep => "deep",
+        })
+    }
 }
 
 /// Why a pipeline stopped.
@@ -85,6 +104,14 @@ pub enum PipelineError {
     /// The module broke laws before the first pass.
     #[error("the module breaks laws:\n{0}")]
     Input(Violations),
+    /// A pass that would find nothing: it stands too early or too late.
+    #[error("pass `{pass}`: the module has no {} function", .levels.iter().map(|l| l.name()).collect::<Vec<_>>().join(" or "))]
+    Level {
+        /// Its flag.
+        pass: String,
+        /// The levels that it reads.
+        levels: &'static [Level],
+    },
     /// A pass refused.
     #[error("pass `{pass}`: {error}")]
     Pass {
@@ -192,6 +219,9 @@ pub fn run(
         |pass: &Pass| watch.stop_after.is_none_or(|level| pass.makes.is_none_or(|makes| makes <= lowest(level)));
     for pass in passes.iter().take_while(|pass| wanted(pass)) {
         let flag = pass.flag();
+        if !finds(pass, &module) {
+            return Err(PipelineError::Level { pass: flag, levels: pass.levels });
+        }
         let start = Instant::now();
         module = (pass.run)(&module, options).map_err(|error| PipelineError::Pass { pass: flag.clone(), error })?;
         times.push((flag.clone(), start.elapsed()));
@@ -217,6 +247,13 @@ pub fn run(
         }
     }
     Ok(module)
+}
+
+/// Whether a pass has something to read. Host functions may stand without loops functions: a program that returns what
+/// it is given launches nothing. A module without functions has nothing on any level.
+fn finds(pass: &Pass, module: &Module) -> bool {
+    let reads = |level: Level| pass.levels.contains(&level) || pass.levels.contains(&lowest(level));
+    module.funcs.is_empty() || module.funcs.values().any(|func| reads(func.level))
 }
 
 /// Host and loops functions are made together.

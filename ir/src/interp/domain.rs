@@ -4,6 +4,7 @@ use super::dense::along;
 use super::error::{Run, malformed};
 use super::fold::{Reduction, State};
 use super::machine::{Frame, Machine, Val, enter_value, leave_value, operand};
+use super::sizes::Sizes;
 use super::value::{Tensor, Value};
 use super::{InterpError, Options};
 use crate::{InstData, Level, Module, Scalar, Value as Handle};
@@ -41,7 +42,8 @@ impl<'m> Machine<'m> {
         let name = data.attrs.callee().ok_or_else(|| malformed("a callee is missing"))?;
         let func = self.func(name, Level::Domain)?;
         let args = data.operands.iter().map(|v| frame.get(*v).cloned()).collect::<Run<Vec<_>>>()?;
-        self.invoke(func, args, Some(&frame.sizes))
+        // The arguments fix every size: a size of the caller is none of the callee's.
+        self.invoke(func, args, Some(&Sizes::default()))
     }
 
     /// Over the set, mapped along the features.

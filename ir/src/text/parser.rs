@@ -207,6 +207,11 @@ impl<'a> Parser<'a> {
             })?;
             self.expect(")")?;
         }
+        if self.eat_word("of") {
+            self.expect("(")?;
+            func.of = Some(self.name()?);
+            self.expect(")")?;
+        }
         if self.eat_word("guard") {
             self.expect("(")?;
             func.guard = self.guard()?;

@@ -54,6 +54,9 @@ fn write_func(out: &mut String, func: &Func) -> fmt::Result {
     if !func.results.is_empty() {
         write!(out, " -> ({})", join(func.results.iter().map(|(name, ty)| format!("{name}: {ty}"))))?;
     }
+    if let Some(source) = &func.of {
+        write!(out, " of(@{source})")?;
+    }
     if func.guard != Guard::always() {
         write!(out, " guard({})", func.guard)?;
     }

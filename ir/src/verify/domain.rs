@@ -5,7 +5,7 @@
 //! - A value is a tensor, a field or a relation.
 //! - The regions of an `apply` work on small tensors: what one edge or one node sees. From outside they take constants
 //!   and extents only, so that an edge depends on its roles and nothing else.
-//! - Calls form no cycle: all of them can be inlined.
+//! - Calls form no cycle, and the arguments of a call fix every size of the callee: all of them can be inlined.
 
 use super::{At, Checker, Law, Violation};
 use crate::{Func, Inst, Level, Module, Region, Type, Value, ops};
@@ -24,6 +24,9 @@ pub enum Rule {
     /// A value from outside an `apply` that is no constant.
     #[error("an `apply` sees its parameters, constants and extents, nothing else from outside")]
     MessageCapture,
+    /// A call of a program that has a size which no argument has.
+    #[error("the arguments of a call fix every size of the callee")]
+    FreeSize,
     /// A program that calls itself, at once or by others.
     #[error("calls form no cycle")]
     RecursiveCall,
@@ -38,11 +41,22 @@ pub(super) fn func(checker: &mut Checker<'_>, func: &Func) {
         }
     }
     for inst in body.walk(func.region) {
-        if body.inst(inst).op == ops::APPLY {
-            for region in &body.inst(inst).regions {
-                message(checker, *region);
-            }
+        match body.inst(inst).op {
+            op if op == ops::APPLY => body.inst(inst).regions.iter().for_each(|region| message(checker, *region)),
+            op if op == ops::CALL => call(checker, inst),
+            _ => {}
         }
+    }
+}
+
+fn call(checker: &mut Checker<'_>, inst: Inst) {
+    let data = checker.body.inst(inst);
+    let Some(callee) = data.attrs.callee().and_then(|name| checker.module.funcs.get(name)) else { return };
+    let params: Vec<&Type> = callee.params().iter().map(|v| callee.body.ty(*v)).collect();
+    let args: Vec<&Type> = data.operands.iter().map(|v| checker.body.ty(*v)).collect();
+    let Some(map) = ops::unify(&params, &args) else { return };
+    for symbol in callee.symbols.keys().filter(|symbol| !map.contains_key(*symbol)) {
+        checker.report(At::Inst(inst), Rule::FreeSize, symbol.to_string());
     }
 }
 

@@ -7,7 +7,7 @@ mod apply;
 mod control;
 mod rows;
 
-use super::{LowerError, ReductionLaw};
+use super::{LowerError, ReductionLaw, add};
 use crate::builtin::BuiltinReducer;
 use indexmap::{IndexMap, IndexSet};
 use tiga_abi::Symbol;
@@ -16,13 +16,15 @@ use tiga_ir::{
 };
 use tiga_source::Loc;
 
-/// Lowers every domain function of a module.
+/// Lowers every domain function of a module; functions of other levels stay, before what is made.
 ///
 /// # Errors
-/// A construct that the loops level cannot express yet.
+/// A construct that the loops level cannot express yet; a name that a function which stays has already.
 pub fn lower(module: &Module, law: &ReductionLaw) -> Result<Module, LowerError> {
+    let (domain, others): (Vec<&Func>, Vec<&Func>) = module.funcs.values().partition(|f| f.level == Level::Domain);
     let mut out = Module { reducers: module.reducers.clone(), ..Module::new() };
-    for func in module.funcs.values().filter(|f| f.level == Level::Domain) {
+    out.funcs.extend(others.into_iter().map(|f| (f.name.clone(), f.clone())));
+    for func in domain {
         add_sums(func, &mut out);
         out = Lowering::new(module, func, law, out).run()?;
     }
@@ -82,7 +84,7 @@ impl<'a> Lowering<'a> {
         }
         self.host.results = self.func.results.iter().map(|(name, ty)| (name.clone(), in_memory(ty))).collect();
         self.block(self.func.body.entry(self.func.region))?;
-        self.out.add(self.host);
+        add(&mut self.out, self.host)?;
         Ok(self.out)
     }
 
@@ -179,7 +181,7 @@ impl<'a> Lowering<'a> {
     /// Adds a loops function and launches it.
     fn launch(&mut self, func: Func, args: &[Value], loc: &Loc) -> Result<(), LowerError> {
         let attrs = Attrs::new().with(Key::Callee, Attr::Name(func.name.clone()));
-        self.out.add(func);
+        add(&mut self.out, func)?;
         self.push(ops::LAUNCH, args, attrs, loc).map(|_| ())
     }
 

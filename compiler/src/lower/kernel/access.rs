@@ -103,7 +103,7 @@ impl<'a> Emit<'a> {
     }
 
     /// The row-major offset of indices, in elements; of lanes, the first one's.
-    fn offset(&mut self, extents: &[Poly], at: &[Index]) -> Result<Value, TypeError> {
+    fn offset(&mut self, extents: &[Poly], at: &[Index]) -> Result<Value, LowerError> {
         let mut offset: Option<Value> = None;
         for (axis, index) in at.iter().enumerate() {
             let (Index::At(position) | Index::Lanes(position, _)) = index;

@@ -66,7 +66,12 @@ pub(super) struct Emit<'a> {
     /// The accumulator table that the variants' guards decide.
     pub(super) table: Option<Acc>,
     empty: Module,
+    /// Values being generated inside each other.
+    depth: usize,
 }
+
+/// Values that may be generated inside each other.
+const MAX_DEPTH: usize = 200;
 
 impl<'a> Emit<'a> {
     pub(super) fn new(module: &'a Module, source: &'a Func, kernel: Func, simd_bytes: u32) -> Self {
@@ -84,6 +89,7 @@ impl<'a> Emit<'a> {
             scratch: 0,
             table: super::accumulators(source),
             empty: Module::new(),
+            depth: 0,
         }
     }
 
@@ -172,14 +178,16 @@ impl<'a> Emit<'a> {
         extent.substitute(&|s| self.guarded(s).map(Poly::constant))
     }
 
-    /// The value of an extent.
-    pub(super) fn extent(&mut self, extent: &Poly) -> Result<Value, TypeError> {
+    /// The value of an extent; a kernel is not told bounds.
+    pub(super) fn extent(&mut self, extent: &Poly) -> Result<Value, LowerError> {
         let known = self.known(extent);
         let mut sum: Option<Value> = None;
         for (coefficient, factors) in known.terms() {
             let mut product: Option<Value> = (coefficient != 1 || factors.is_empty()).then(|| self.i64(coefficient));
             for factor in factors {
-                let value = self.param(factor);
+                let Some(value) = self.params.get(factor).copied() else {
+                    return Err(self.unsupported("the value of a bound in a kernel"));
+                };
                 product = Some(match product {
                     Some(product) => self.op(ops::MUL, &[product, value])?,
                     None => value,
@@ -194,15 +202,54 @@ impl<'a> Emit<'a> {
         Ok(sum.unwrap_or_else(|| self.i64(0)))
     }
 
-    /// A value at indices, from memory of what was generated or newly.
+    /// A value at indices, from memory of what was generated or newly; what it depends on first. A message may be a
+    /// long chain of operations: most of them are not followed on the stack of this thread.
     pub(super) fn value(&mut self, frame: &mut Frame<'a>, value: Value, at: &[Index]) -> Result<Value, LowerError> {
-        if let Some(known) = frame.lookup(value, at) {
-            return Ok(known);
+        let mut waiting = vec![(value, at.to_vec())];
+        loop {
+            let (value, at) = waiting.last().cloned().expect("the value asked for is the last to go");
+            let generated = match (frame.lookup(value, &at), Self::missing(frame, value, &at)) {
+                (None, Some(operand)) => {
+                    waiting.push(operand);
+                    continue;
+                }
+                (None, None) => self.generate(frame, value, &at)?,
+                (Some(known), _) => known,
+            };
+            waiting.pop();
+            if waiting.is_empty() {
+                return Ok(generated);
+            }
         }
+    }
+
+    /// The first of a value's operands that is needed at indices known now, and is not generated there.
+    fn missing(frame: &Frame<'a>, value: Value, at: &[Index]) -> Option<(Value, Indices)> {
+        let data = frame.body.inst(frame.body.def(value)?);
+        let suffix = |v: &Value| (*v, at[at.len() - rank(frame.body, *v)..].to_vec());
+        let operands: Vec<(Value, Indices)> = match data.op {
+            op if op == ops::FILL => vec![(data.operands[0], Vec::new())],
+            op if op == ops::ELEM => vec![(data.operands[1], Vec::new())],
+            op if op == ops::OUTER => {
+                let (left, right) = at.split_at(rank(frame.body, data.operands[0]));
+                vec![(data.operands[0], left.to_vec()), (data.operands[1], right.to_vec())]
+            }
+            op if op.elementwise().is_some() => data.operands.iter().map(suffix).collect(),
+            _ => return None,
+        };
+        operands.into_iter().find(|(operand, at)| frame.lookup(*operand, at).is_none())
+    }
+
+    fn generate(&mut self, frame: &mut Frame<'a>, value: Value, at: &[Index]) -> Result<Value, LowerError> {
         let Some(inst) = frame.body.def(value) else {
             return Err(self.unsupported("a reducer that reads its state at other features than its own"));
         };
+        if self.depth == MAX_DEPTH {
+            return Err(self.unsupported("a chain of so many elements, concatenations and reductions"));
+        }
+        self.depth += 1;
         let generated = self.inst(frame, inst, value, at)?;
+        self.depth -= 1;
         frame.bind(value, at, generated);
         Ok(generated)
     }
@@ -214,7 +261,7 @@ impl<'a> Emit<'a> {
             op if op == ops::CONST => Ok(self.constant(*data.attrs.value().expect("verified: a constant has a value"))),
             op if op == ops::LEN => {
                 let dims = data.attrs.dims().expect("verified: an extent has dims");
-                Ok(self.extent(&dims.extents()[0])?)
+                self.extent(&dims.extents()[0])
             }
             op if op == ops::FILL => self.value(frame, operands[0], &[]),
             op if op == ops::LOAD => self.load(frame, inst, at),

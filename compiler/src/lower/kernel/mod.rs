@@ -57,19 +57,24 @@ pub fn lower_func(module: &Module, func: &Func, options: &KernelOptions) -> Resu
 }
 
 /// Suffixes and guards of the variants: each specialisation, then none, split by the rows of the accumulator table
-/// as far as it does not decide them.
+/// as far as it does not decide them. The kernel for `F == 16` and fewer than 64 features of a message ends in
+/// `.F.16.lt64`: what a dot parts is a dimension and its extent, so different guards have different suffixes.
 fn guards(func: &Func, options: &KernelOptions) -> Vec<(String, Guard)> {
     let is_dim = |s: &Symbol| func.symbols.get(s) == Some(&SymKind::Dim);
-    let specialised = options.specialize.iter().filter(|(s, _)| is_dim(s)).map(Some);
+    let chosen: BTreeSet<_> = options.specialize.iter().filter(|(s, _)| is_dim(s)).collect();
+    // In the order of the options, each once.
+    let mut waiting = chosen;
+    let specialised = options.specialize.iter().filter(|one| waiting.remove(one)).map(Some).collect::<Vec<_>>();
     let rows = accumulators(func).map(|acc| acc.rows).unwrap_or_default();
     let mut out = Vec::new();
-    for chosen in specialised.chain([None]) {
+    for chosen in specialised.into_iter().chain([None]) {
         let known = |s: &Symbol| chosen.filter(|(c, _)| c == s).map(|(_, v)| Poly::constant(*v));
         let terms = chosen.map(|(s, v)| (Poly::symbol(s.clone()), Cmp::Eq, *v));
-        let stem = chosen.map_or(String::new(), |(s, v)| format!("{s}{v}"));
+        let stem = chosen.map_or(String::new(), |(s, v)| format!("{s}.{v}"));
         let decided = rows.iter().all(|row| row.width.substitute(&known).as_constant().is_some());
         for row in rows.iter().filter(|_| !decided) {
-            let name = [stem.as_str(), word(row.cmp), &row.bound.to_string()].concat();
+            let dot = if stem.is_empty() { "" } else { "." };
+            let name = format!("{stem}{dot}{}{}", word(row.cmp), row.bound);
             let guard =
                 Guard { terms: terms.clone().into_iter().chain([(row.width.clone(), row.cmp, row.bound)]).collect() };
             out.push((name, guard));
@@ -106,9 +111,15 @@ fn lower_variant(
     let mut kernel = Func::new(format!("{}.{suffix}", func.name), Level::Kernel);
     kernel.symbols = func.symbols.clone();
     kernel.loc = func.loc.clone();
+    kernel.of = Some(func.name.clone());
     kernel.guard = guard;
     let entry = kernel.body.entry(kernel.region);
     declare(func, &mut kernel, entry);
+    let mut names = BTreeSet::new();
+    let names_of = kernel.params().iter().filter_map(|v| kernel.body.value(*v).name.clone());
+    if let Some(name) = names_of.into_iter().find(|name| !names.insert(name.clone())) {
+        return Err(LowerError::Taken { name, loc: func.loc.clone() });
+    }
     let mut emit = Emit::new(module, func, kernel, options.simd_bytes);
     emit.function()?;
     let (mut kernel, scratch) = emit.finish();

@@ -1,7 +1,7 @@
 //! Replaces each call of a program by the program's code, with its sets and dimensions made those of the arguments.
 
-use crate::passes::{Pass, PassError, PassOptions};
-use indexmap::IndexMap;
+use crate::passes::{Excess, Pass, PassError, PassOptions};
+use indexmap::{IndexMap, IndexSet};
 use tiga_abi::{Poly, Symbol};
 use tiga_ir::ops::{self, Substitution, substitute, unify};
 use tiga_ir::{Acc, AccRow, Attr, Block, Body, Func, Inst, Key, Level, Module, Region, Space, Transplant, Type, Value};
@@ -15,43 +15,76 @@ pub const PASS: Pass = Pass {
     run,
 };
 
+/// Instructions of all domain functions together.
+const INSTRUCTIONS: usize = 200_000;
+/// Loops, branches and messages inside each other: what the text form reads back.
+const REGIONS: usize = 60;
+
 /// Inlines all calls, those in what was inlined too: calls form no cycle.
 ///
 /// # Errors
-/// A callee whose sizes the arguments do not fix.
+/// A call whose code would be too much: a short chain of programs that call each other twice doubles with each link.
 pub fn run(module: &Module, _: &PassOptions) -> Result<Module, PassError> {
     let mut out = module.clone();
+    let mut sizes: IndexMap<Symbol, Size> = IndexMap::new();
+    let mut written = 0;
     for name in callees_first(module) {
         let mut func = out.funcs[&name].clone();
         let region = func.region;
-        Inliner { module: &out, func: &mut func, values: IndexMap::new() }.region(region)?;
-        out.add(func);
+        let mut inliner = Inliner {
+            module: &out,
+            func: &mut func,
+            values: IndexMap::new(),
+            sizes: &sizes,
+            written,
+            depth: 0,
+            deepest: 0,
+        };
+        inliner.region(region)?;
+        let size = Size { insts: inliner.written - written, depth: inliner.deepest };
+        written = inliner.written;
+        sizes.insert(name.clone(), size);
+        out.funcs.insert(name, func);
     }
     Ok(out)
 }
 
+/// How much code a function is once its calls are inlined.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    insts: usize,
+    /// Regions inside each other.
+    depth: usize,
+}
+
 /// The domain functions, each after what it calls.
-fn callees_first(module: &Module) -> Vec<Symbol> {
-    let mut order = Vec::new();
+fn callees_first(module: &Module) -> IndexSet<Symbol> {
+    let mut order = IndexSet::new();
     for func in module.funcs.values().filter(|f| f.level == Level::Domain) {
-        visit(module, func, &mut order);
+        // Chains of calls may be long: the way down is kept here, not on the stack of this thread.
+        let mut way = vec![(&func.name, callees(module, func))];
+        while let Some((name, waiting)) = way.last_mut() {
+            match waiting.pop() {
+                Some(callee) if !order.contains(&callee.name) => way.push((&callee.name, callees(module, callee))),
+                Some(_) => {}
+                None => {
+                    order.insert((*name).clone());
+                    way.pop();
+                }
+            }
+        }
     }
     order
 }
 
-fn visit(module: &Module, func: &Func, order: &mut Vec<Symbol>) {
-    if order.contains(&func.name) {
-        return;
-    }
-    for inst in func.body.walk(func.region) {
+/// The functions that a function calls, the first call last.
+fn callees<'m>(module: &'m Module, func: &Func) -> Vec<&'m Func> {
+    let called = |inst: Inst| {
         let data = func.body.inst(inst);
-        if data.op == ops::CALL
-            && let Some(callee) = data.attrs.callee().and_then(|name| module.funcs.get(name))
-        {
-            visit(module, callee, order);
-        }
-    }
-    order.push(func.name.clone());
+        let callee = data.attrs.callee().filter(|_| data.op == ops::CALL)?;
+        module.funcs.get(callee)
+    };
+    func.body.walk(func.region).into_iter().rev().filter_map(called).collect()
 }
 
 /// A function under change.
@@ -60,6 +93,13 @@ struct Inliner<'a> {
     func: &'a mut Func,
     /// What stands for the results of calls.
     values: IndexMap<Value, Value>,
+    /// Of the functions that are done.
+    sizes: &'a IndexMap<Symbol, Size>,
+    /// Instructions, those of the functions that are done too.
+    written: usize,
+    /// Regions around what is looked at, and the most that were.
+    depth: usize,
+    deepest: usize,
 }
 
 impl Inliner<'_> {
@@ -79,9 +119,13 @@ impl Inliner<'_> {
         if self.func.body.inst(inst).op == ops::CALL {
             return self.call(inst, block);
         }
+        self.written += 1;
+        self.depth += 1;
         for region in self.func.body.inst(inst).regions.clone() {
+            self.deepest = self.deepest.max(self.depth);
             self.region(region)?;
         }
+        self.depth -= 1;
         self.func.body.block_mut(block).insts.push(inst);
         Ok(())
     }
@@ -89,14 +133,20 @@ impl Inliner<'_> {
     fn call(&mut self, call: Inst, block: Block) -> Result<(), PassError> {
         let data = self.func.body.inst(call).clone();
         let callee = &self.module.funcs[data.attrs.callee().expect("verified: a call names its callee")];
+        let size = self.sizes[&callee.name];
+        self.written += size.insts;
+        self.deepest = self.deepest.max(self.depth + size.depth);
+        let excess = match () {
+            () if self.written > INSTRUCTIONS => Some(Excess::Large),
+            () if self.deepest > REGIONS => Some(Excess::Deep),
+            () => None,
+        };
+        if let Some(excess) = excess {
+            return Err(PassError::Limit { callee: callee.name.clone(), excess, loc: data.loc });
+        }
         let params: Vec<&Type> = callee.params().iter().map(|v| callee.body.ty(*v)).collect();
         let args: Vec<&Type> = data.operands.iter().map(|v| self.func.body.ty(*v)).collect();
         let map = unify(&params, &args).expect("verified: the arguments fit");
-        let free = callee.symbols.keys().find(|symbol| !map.contains_key(*symbol));
-        if let Some(symbol) = free {
-            let (callee, symbol) = (callee.name.clone(), symbol.clone());
-            return Err(PassError::FreeSize { callee, symbol, loc: data.loc });
-        }
         let mut copy = Transplant::new(&callee.body);
         copy.values.extend(callee.params().iter().copied().zip(data.operands.iter().copied()));
         let insts = &callee.body.block(callee.body.entry(callee.region)).insts;

@@ -1,8 +1,10 @@
 //! Makes one rounding of two: `a·b + c` becomes `fma`, also as the step of a reduction. Not in strict mode, and only
 //! for machines that have `fma`.
 //!
-//! It is a rewrite of the loops level, so that the loops interpreter says what its bits are. A product that anything
-//! else uses stays: it would be computed twice, with different bits.
+//! It is a rewrite of the loops level, so that the loops interpreter says what its bits are. What counts are the uses
+//! within one loops function, of code that is needed (`dce` runs before): a product that anything else there uses
+//! stays, because it would be computed twice, with different bits. Each target of a message has its own copy of the
+//! message's code, so what one target does with a product is no use in another.
 
 use crate::passes::{Pass, PassError, PassOptions};
 use indexmap::IndexMap;

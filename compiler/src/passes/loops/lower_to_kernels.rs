@@ -1,6 +1,6 @@
 //! Loops functions get kernels, as [`crate::lower::kernel`] says.
 
-use crate::lower::kernel;
+use crate::lower::{self, kernel};
 use crate::passes::{Pass, PassError, PassOptions};
 use tiga_ir::{Level, Module};
 
@@ -16,12 +16,12 @@ pub const PASS: Pass = Pass {
 /// Adds the kernels to what they are made of.
 ///
 /// # Errors
-/// A construct that kernels cannot express.
+/// A construct that kernels cannot express; a kernel whose name another function has.
 pub fn run(module: &Module, options: &PassOptions) -> Result<Module, PassError> {
     let mut out = module.clone();
     for set in kernel::lower(module, &options.kernel)? {
         for variant in set.variants {
-            out.add(variant);
+            lower::add(&mut out, variant)?;
         }
     }
     Ok(out)

@@ -1,7 +1,7 @@
 //! Splits reductions into units: short rows, leaves of long rows, and the tree that joins them; blocks of a set
 //! and their join. Afterwards a fold is at most one leaf, and units may be cut anywhere among workers.
 
-use crate::lower::LowerError;
+use crate::lower::{LowerError, add};
 use crate::passes::Pass;
 use indexmap::{IndexMap, IndexSet};
 use tiga_abi::{Poly, SizeExpr, Symbol};
@@ -22,7 +22,8 @@ pub const PASS: Pass = Pass {
 /// Splits every loops function that needs it, and its launches.
 ///
 /// # Errors
-/// A reduction that depends on another one in the same loop.
+/// A reduction that depends on another one in the same loop; a part whose name another function has; a launch under
+/// other names of the sizes that partial states depend on.
 pub fn run(module: &Module) -> Result<Module, LowerError> {
     let mut out = Module { reducers: module.reducers.clone(), ..Module::new() };
     let mut splits: IndexMap<Symbol, Split> = IndexMap::new();
@@ -31,18 +32,16 @@ pub fn run(module: &Module) -> Result<Module, LowerError> {
             Some(splitter) => {
                 let split = splitter.split()?;
                 for part in &split.parts {
-                    out.add(part.clone());
+                    add(&mut out, part.clone())?;
                 }
                 splits.insert(func.name.clone(), split);
             }
-            None => {
-                out.add(func.clone());
-            }
+            None => add(&mut out, func.clone())?,
         }
     }
     for func in module.funcs.values().filter(|f| f.level == Level::Host) {
         let host = relaunch(&out, func, &splits)?;
-        out.add(host);
+        add(&mut out, host)?;
     }
     Ok(out)
 }
@@ -70,7 +69,8 @@ struct Splitter<'a> {
 impl<'a> Splitter<'a> {
     fn find(module: &'a Module, func: &'a Func) -> Option<Self> {
         let body = &func.body;
-        let main = *body.block(body.entry(func.region)).insts.first()?;
+        let insts = &body.block(body.entry(func.region)).insts;
+        let main = *insts.iter().find(|inst| body.inst(**inst).op == ops::FOR)?;
         let space = body.inst(main).attrs.space()?;
         let over = match space {
             Space::Rows(_) => Over::Neighbours,
@@ -106,7 +106,14 @@ impl<'a> Splitter<'a> {
         if !self.reduces.iter().all(same) {
             return Err(self.unsupported("reductions with leaves of different sizes in one loop"));
         }
+        let body = &self.func.body;
+        if body.block(body.entry(self.func.region)).insts.first() != Some(&self.main) {
+            return Err(self.unsupported("work before a loop whose reductions are split"));
+        }
         let name: Symbol = format!("{}.partials", self.func.name).into();
+        if self.func.symbols.contains_key(&name) {
+            return Err(LowerError::Taken { name, loc: self.func.loc.clone() });
+        }
         let partials = self.partials(&name);
         let rows = self.over() == Over::Neighbours;
         let leaf = SizeExpr::Const(self.leaf as i64);
@@ -367,7 +374,14 @@ fn relaunch(module: &Module, func: &Func, splits: &IndexMap<Symbol, Split>) -> R
                 host.body.block_mut(block).insts.push(inst);
                 continue;
             };
-            host.symbols.insert(split.bound.0.clone(), split.bound.1.clone());
+            let (bound, kind) = &split.bound;
+            if !same_sizes(&module.funcs[&split.parts[0].name], &host.body, &data.operands, kind) {
+                let what = "a launch of a split loop under other names of its sizes";
+                return Err(LowerError::Unsupported { what, loc: data.loc });
+            }
+            if host.symbols.insert(bound.clone(), kind.clone()).is_some_and(|old| old != *kind) {
+                return Err(LowerError::Taken { name: bound.clone(), loc: data.loc });
+            }
             let mut builder = Builder::new(module, &mut host.body, block);
             builder.loc = data.loc.clone();
             let mut partials = Vec::new();
@@ -383,4 +397,14 @@ fn relaunch(module: &Module, func: &Func, splits: &IndexMap<Symbol, Split>) -> R
         }
     }
     Ok(host)
+}
+
+/// Whether the sizes that a bound speaks of have the same names in the host function as in what it launches: the bound
+/// is written down in both.
+fn same_sizes(part: &Func, host: &Body, args: &[Value], bound: &SymKind) -> bool {
+    let SymKind::Bound(size) = bound else { return true };
+    let params: Vec<&Type> = part.params().iter().take(args.len()).map(|v| part.body.ty(*v)).collect();
+    let args: Vec<&Type> = args.iter().map(|v| host.ty(*v)).collect();
+    let map = ops::unify(&params, &args).unwrap_or_default();
+    size.symbols().iter().all(|symbol| map.get(symbol).is_some_and(|given| given.as_symbol() == Some(symbol)))
 }

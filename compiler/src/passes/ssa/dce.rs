@@ -1,4 +1,4 @@
-//! Drops what nothing needs: instructions, values that loops and branches carry, parameters of blocks, blocks.
+//! Drops what nothing needs: instructions, values that loops and branches carry, parameters of blocks.
 //!
 //! Needed is what writes memory, what a function returns or jumps on, and whatever those depend on. Loops and branches
 //! count by what they hold, not by their own effect: all of them end.
@@ -11,7 +11,7 @@ use tiga_ir::{Block, Body, Effect, Inst, Level, Module, Region, Value, ValueDef,
 /// What nothing needs.
 pub const PASS: Pass = Pass {
     name: "dce",
-    about: "drops instructions, carried values and blocks that nothing needs",
+    about: "drops instructions and carried values that nothing needs",
     levels: LEVELS,
     makes: None,
     run,
@@ -25,25 +25,11 @@ const LEVELS: &[Level] = &[Level::Domain, Level::Loops, Level::Kernel];
 /// None.
 pub fn run(module: &Module, _: &PassOptions) -> Result<Module, PassError> {
     each_body(module, LEVELS, |body, region, _| {
-        drop_unreachable(body, region);
         let needs = Needs::of(body, region);
         trim_blocks(body, region, &needs);
         sweep(body, region, &needs);
         Ok(())
     })
-}
-
-/// Drops the blocks of a region that no way leads to.
-fn drop_unreachable(body: &mut Body, region: Region) {
-    let mut reached: IndexSet<Block> = IndexSet::from([body.entry(region)]);
-    let mut next = 0;
-    while let Some(block) = reached.get_index(next).copied() {
-        next += 1;
-        for inst in &body.block(block).insts {
-            reached.extend(body.inst(*inst).targets.iter().map(|(target, _)| *target));
-        }
-    }
-    body.retain_blocks(region, |block| reached.contains(&block));
 }
 
 /// A loop or branch, by how its results, operands and regions hang together.
