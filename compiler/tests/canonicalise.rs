@@ -94,6 +94,11 @@ fn check(dtype: DType, module: Module) -> usize {
         _ => panic!("a tensor is returned"),
     };
     let (expected, found) = (result(&module), result(&after));
+    assert_eq!(
+        (expected.shape(), expected.dtype()),
+        (found.shape(), found.dtype()),
+        "{before_text}\nbecame\n{after_text}"
+    );
     for (i, (a, b)) in expected.elems().iter().zip(found.elems()).enumerate() {
         assert!(a.same(*b), "x, y = {:?}: {a} became {b}\n{before_text}\nbecame\n{after_text}", pairs.get(i));
     }

@@ -140,6 +140,7 @@ fn heat_gives_the_worked_numbers() {
         call.run(&context).unwrap();
         drop(call);
         let out: Vec<f32> = out.chunks(4).map(|c| f32::from_le_bytes(c.try_into().unwrap())).collect();
+        assert_eq!(out.len(), 3);
         for (got, expected) in out.iter().zip([11.1f32, 8.2, 17.3]) {
             assert!((got - expected).abs() < 1e-5, "{out:?}");
         }
@@ -163,6 +164,7 @@ fn pagerank_gives_the_worked_numbers() {
     call.run(&context).unwrap();
     drop(call);
     let rank: Vec<f64> = rank.chunks(8).map(|c| f64::from_le_bytes(c.try_into().unwrap())).collect();
+    assert_eq!(rank.len(), 4);
     for (got, expected) in rank.iter().zip([0.317460317, 0.317460317, 0.317460317, 0.047619048]) {
         assert!((got - expected).abs() < 1e-8, "{rank:?}");
     }
@@ -287,6 +289,7 @@ fn agrees(text: &str, csr: Option<&Csr>, values: &[Value], options: &CompileOpti
     }
     call.run(&Context::new(2).unwrap().with_order(UnitOrder::Shuffled(5))).unwrap();
     drop(call);
+    assert_eq!(shapes.len(), expected.len(), "under {:?}", options.law);
     for (((name, dtype, shape), result), expected) in shapes.iter().zip(&results).zip(&expected) {
         let (got, expected) = (Tensor::from_bytes(*dtype, shape, result).unwrap(), tensor(expected));
         assert!(got.same(&expected), "{name} under {:?}: {got:?}, expected {expected:?}", options.law);

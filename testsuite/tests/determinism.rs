@@ -149,6 +149,7 @@ fn generic_and_specialised_kernels_have_the_same_bytes() {
             let x = random(&mut rng, DType::F32, &[csr.num_src(), features as usize]);
             let values = [relation(&csr).into(), x, random(&mut rng, DType::F32, &[csr.num_edges()])];
             let results = roads.each_ref().map(|road| road.run("wide", &values, &[("F", features)], &context).unwrap());
+            assert_eq!(results[0].len(), results[1].len());
             for (generic, special) in results[0].iter().zip(&results[1]) {
                 assert_eq!(generic.to_bytes(), special.to_bytes(), "F = {features}");
             }

@@ -24,7 +24,9 @@ fn agrees(text: &str, program: &str, values: &[Value], dims: &[(&str, i64)]) {
             }
             FpMode::Default => road.interpret(program, values, dims).unwrap(),
         };
-        for (got, expected) in road.run(program, values, dims, &context).unwrap().iter().zip(&expected) {
+        let got = road.run(program, values, dims, &context).unwrap();
+        assert_eq!(got.len(), expected.len(), "{program}, {fp:?}");
+        for (got, expected) in got.iter().zip(&expected) {
             assert_eq!(difference(got, expected), None, "{program}, {fp:?}");
         }
     }
@@ -92,7 +94,9 @@ fn a_host_that_flushes_denormals_gets_them_and_keeps_its_flags() {
         let after = status();
         set_status(before);
         assert_eq!(after & flushing, flushing, "the host's flags are gone");
-        for (got, expected) in got.unwrap().iter().zip(&expected) {
+        let got = got.unwrap();
+        assert_eq!(got.len(), expected.len(), "{threads} threads");
+        for (got, expected) in got.iter().zip(&expected) {
             assert_eq!(difference(got, expected), None, "{threads} threads");
         }
     }

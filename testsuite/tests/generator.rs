@@ -15,7 +15,8 @@ fn no_cell_is_empty() {
     for seed in 1..=2000 {
         coverage.merge(&program(&mut fastrand::Rng::with_seed(seed), "p", 6).coverage);
     }
-    assert!(coverage.empty().is_empty(), "{coverage}\nempty cells: {:?}", coverage.empty());
+    println!("{coverage}");
+    assert!(coverage.empty().is_empty(), "empty cells: {:?}", coverage.empty());
 }
 
 fn generated(seed: u64) -> (Generated, fastrand::Rng) {
@@ -59,7 +60,7 @@ fn graphs_and_numbers_have_what_breaks_loops() {
     let (mut graphs, mut numbers) = (BTreeSet::new(), BTreeSet::new());
     for seed in 0..200 {
         let (generated, mut rng) = generated(seed);
-        let csr = random_graph(&mut rng, GraphShape::ALL[seed as usize % 4], 1 + seed as usize % 12);
+        let csr = random_graph(&mut rng, GraphShape::ALL[seed as usize % 4], 1 + seed as usize % 12, None);
         graphs.extend(traits(&relation(&csr)));
         for value in &inputs(&mut rng, &generated, &csr).values {
             numbers.extend(value.as_tensor().map(kinds).unwrap_or_default());
@@ -73,7 +74,7 @@ fn graphs_and_numbers_have_what_breaks_loops() {
 
 fn case(seed: u64) -> Case {
     let (generated, mut rng) = generated(seed);
-    let csr = random_graph(&mut rng, GraphShape::Random, 8);
+    let csr = random_graph(&mut rng, GraphShape::Random, 8, generated.two_sets().then_some(5));
     let inputs = inputs(&mut rng, &generated, &csr);
     Case { way: Way { optimised: true, small: false }, program: generated.name, module: generated.module, inputs }
 }
@@ -105,6 +106,7 @@ fn differs(case: &Case) -> bool {
         }
     }
     let (good, bad) = (values(&case.module, case), values(&faulty, case));
+    assert_eq!(good.len(), bad.len());
     !good.is_empty() && good.iter().zip(&bad).any(|(g, b)| !g.same(b))
 }
 
@@ -123,7 +125,7 @@ fn a_failing_case_shrinks_to_its_cause() {
             attrs.reducer().is_some_and(|r| &**r == "sum.f32") || attrs.targets().is_some()
         });
         assert!(sums.count() >= 1, "{small}");
-        assert!(insts.len() <= 6 && small.module.reducers.len() == 1, "from\n{before}\nto\n{small}");
+        assert!(insts.len() <= 6 && small.module.reducers.len() <= 2, "from\n{before}\nto\n{small}");
         assert!(small.inputs.features <= 2, "{small}");
         let edges = |value: &Value| if let Value::Rel(g) = value { g.num_edges() } else { 0 };
         assert!(small.inputs.values.iter().map(edges).sum::<usize>() <= 2, "{small}");

@@ -132,8 +132,10 @@ fn graph_attention_forward() {
         let results = compiled.run(&values);
         // The domain function folds in one leaf, so it is close only.
         let domain = run_domain(&parse_module("gat.tir", GAT).unwrap(), "gat", &values).unwrap();
+        assert_eq!(results.len(), domain.len());
         for (got, expected) in results.iter().zip(domain) {
             let (got, expected) = (got.numbers::<f32>().unwrap(), result(expected).unwrap().numbers::<f32>().unwrap());
+            assert_eq!(got.len(), expected.len());
             assert!(got.iter().zip(&expected).all(|(g, e)| g == e || (g - e).abs() <= 1e-4 * e.abs().max(1.0)));
         }
     }
@@ -181,5 +183,6 @@ fn a_transposed_relation_with_a_field_of_edges() {
     let domain = run_domain(&parse_module("t.tir", TRANSPOSED).unwrap(), "conduct", &values).unwrap();
     let domain = result(domain.into_iter().next().unwrap()).unwrap();
     let (got, expected) = (results[0].numbers::<f32>().unwrap(), domain.numbers::<f32>().unwrap());
+    assert_eq!(got.len(), expected.len());
     assert!(got.iter().zip(&expected).all(|(g, e)| (g - e).abs() <= 1e-3 * e.abs().max(1.0)));
 }

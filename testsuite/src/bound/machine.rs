@@ -6,9 +6,9 @@ use super::element::{Bounded, element};
 use super::fold::fold;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tiga_abi::{DType, Poly};
+use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::interp::{Relation, Value};
-use tiga_ir::{Body, InstData, Module, Region, Role, Scalar, Target, TensorType, Value as Handle, ops};
+use tiga_ir::{Body, Func, InstData, Module, Region, Role, Scalar, Target, TensorType, Type, Value as Handle, ops};
 use tigac::builtin::BuiltinReducer;
 
 /// Why a program has no bounds.
@@ -44,12 +44,33 @@ pub fn bounds(module: &Module, name: &str, args: &[Value], size: &dyn Fn(&str) -
         Value::Buffer(_) => None,
     };
     let args = args.iter().map(enter).collect::<Option<Vec<_>>>().ok_or(Unbounded::Op("alloc"))?;
-    let results = call(module, name, args, size)?;
+    let func = module.funcs.get(name).ok_or(Unbounded::Op("call"))?;
+    let results = body(module, func, args, size)?;
     results.into_iter().map(|v| field(v, "return")).collect()
 }
 
-fn call(module: &Module, name: &str, args: Vec<Val>, size: &dyn Fn(&str) -> Option<i64>) -> Run<Vec<Val>> {
+/// A program that is called has sizes of its own, which its arguments fix.
+fn call(module: &Module, name: &str, args: Vec<Val>) -> Run<Vec<Val>> {
     let func = module.funcs.get(name).ok_or(Unbounded::Op("call"))?;
+    let mut sizes: BTreeMap<Symbol, i64> = BTreeMap::new();
+    for (param, arg) in func.params().iter().zip(&args) {
+        match (func.body.ty(*param), arg) {
+            (Type::Rel(ty), Val::Rel(rel)) => {
+                let own = [(&ty.src, rel.num_src()), (&ty.dst, rel.num_dst()), (&ty.edges, rel.num_edges())];
+                sizes.extend(own.map(|(symbol, size)| (symbol.clone(), size as i64)));
+            }
+            (Type::Tensor(ty), Val::Field(field)) => {
+                let extents = ty.extents();
+                let own = extents.iter().zip(&field.shape).filter_map(|(e, size)| Some((e.as_symbol()?, size)));
+                sizes.extend(own.map(|(symbol, size)| (symbol.clone(), *size as i64)));
+            }
+            _ => return Err(Unbounded::Op("call")),
+        }
+    }
+    body(module, func, args, &|symbol| sizes.get(symbol).copied())
+}
+
+fn body(module: &Module, func: &Func, args: Vec<Val>, size: &dyn Fn(&str) -> Option<i64>) -> Run<Vec<Val>> {
     let mut machine = Machine { module, body: &func.body, size, values: BTreeMap::new() };
     machine.run(func.region, args)
 }
@@ -83,6 +104,25 @@ impl Field {
         let one = self.elems[0];
         if one.bound == 0.0 { Ok(one.value) } else { Err(Unbounded::Choice) }
     }
+}
+
+fn builtin(name: Option<&Arc<str>>) -> Run<BuiltinReducer> {
+    let named = name.and_then(|n| BuiltinReducer::named(n.split('.').next()?));
+    named.ok_or(Unbounded::Op("a reducer of its own"))
+}
+
+/// The reducers of a message whose targets are all rows.
+fn row_reducers(data: &InstData) -> Run<Vec<BuiltinReducer>> {
+    let of_target = |target: &Target| match target {
+        Target::Row { reducer, keep: false } => builtin(Some(reducer)),
+        _ => Err(Unbounded::Op("apply with other targets")),
+    };
+    data.attrs.targets().ok_or(Unbounded::Op("apply"))?.iter().map(of_target).collect()
+}
+
+/// What a region yields, which must be as many values as something takes.
+fn exactly(values: Vec<Val>, count: usize) -> Run<Vec<Val>> {
+    if values.len() == count { Ok(values) } else { Err(Unbounded::Op("apply")) }
 }
 
 struct Machine<'m> {
@@ -157,7 +197,7 @@ impl<'m> Machine<'m> {
                 let axis = *data.attrs.axis().ok_or(unknown)? as usize;
                 self.reduce(data, axis + usize::from(self.ty(data.operands[0]).set.is_some()))?
             }
-            "apply" => self.apply(data)?,
+            "apply" => return self.apply(data),
             "while" => return self.while_loop(data),
             "repeat" => return self.repeat(data),
             "if" => {
@@ -166,7 +206,7 @@ impl<'m> Machine<'m> {
             }
             "call" => {
                 let args = data.operands.iter().map(|v| self.values[v].clone()).collect();
-                return call(self.module, data.attrs.callee().ok_or(unknown)?, args, self.size);
+                return call(self.module, data.attrs.callee().ok_or(unknown)?, args);
             }
             _ if data.op.elementwise().is_some() => self.elementwise(data)?,
             _ => return Err(unknown),
@@ -209,14 +249,9 @@ impl<'m> Machine<'m> {
         Ok(Field::of(shape, elems))
     }
 
-    fn reducer(name: Option<&Arc<str>>) -> Run<BuiltinReducer> {
-        let named = name.and_then(|n| BuiltinReducer::named(n.split('.').next()?));
-        named.ok_or(Unbounded::Op("a reducer of its own"))
-    }
-
     /// Along one axis of the whole shape.
     fn reduce(&self, data: &InstData, axis: usize) -> Run<Val> {
-        let reducer = Self::reducer(data.attrs.reducer())?;
+        let reducer = builtin(data.attrs.reducer())?;
         let (field, dtype) = (self.field(data, 0)?, self.ty(data.operands[0]).dtype);
         let (len, inner) = (field.shape[axis], field.shape[axis + 1..].iter().product::<usize>());
         let outer: usize = field.shape[..axis].iter().product();
@@ -230,18 +265,15 @@ impl<'m> Machine<'m> {
         Ok(Field::of(shape, elems))
     }
 
-    fn apply(&mut self, data: &'m InstData) -> Run<Val> {
-        let unknown = || Unbounded::Op("apply");
+    /// Each row target takes one message; the node region, if there is one, makes the results of the totals.
+    fn apply(&mut self, data: &'m InstData) -> Run<Vec<Val>> {
         let rel = self.rel(data)?;
-        let roles = data.attrs.roles().ok_or_else(unknown)?;
-        let Some([Target::Row { reducer, keep: false }]) = data.attrs.targets().map(Vec::as_slice) else {
-            return Err(Unbounded::Op("apply with other targets"));
-        };
-        let reducer = Self::reducer(Some(reducer))?;
+        let roles = data.attrs.roles().ok_or(Unbounded::Op("apply"))?;
+        let reducers = row_reducers(data)?;
         let fields = (1..data.operands.len()).map(|i| self.field(data, i).cloned()).collect::<Run<Vec<_>>>()?;
-        let mut elems = Vec::new();
+        let mut results: Vec<Vec<Bounded>> = vec![Vec::new(); data.results.len()];
         for row in 0..rel.num_dst() {
-            let mut messages = Vec::new();
+            let mut messages: Vec<Vec<Field>> = vec![Vec::new(); reducers.len()];
             for position in rel.row(row) {
                 let element = |(role, field): (&Role, &Field)| {
                     Val::Field(match role {
@@ -252,39 +284,43 @@ impl<'m> Machine<'m> {
                     })
                 };
                 let args = roles.iter().zip(&fields).map(element).collect();
-                let message = self.run(data.regions[0], args)?.into_iter().next().ok_or_else(unknown)?;
-                messages.push(field(message, "apply")?);
-            }
-            let total = self.total(data, reducer, &messages)?;
-            let of_row = match data.regions.get(1) {
-                None => total,
-                Some(node) => {
-                    let element = |(role, field): (&Role, &Field)| match role {
-                        Role::Dst => Some(Val::Field(field.row(row))),
-                        Role::Param => Some(Val::Field(field.clone())),
-                        Role::Src | Role::Edge => None,
-                    };
-                    let seen = roles.iter().zip(&fields).filter_map(element);
-                    let args = std::iter::once(Val::Field(total)).chain(seen).collect();
-                    field(self.run(*node, args)?.into_iter().next().ok_or_else(unknown)?, "apply")?
+                let yields = self.run(data.regions[0], args)?;
+                for (message, yielded) in messages.iter_mut().zip(exactly(yields, reducers.len())?) {
+                    message.push(field(yielded, "apply")?);
                 }
-            };
-            elems.extend(of_row.elems);
+            }
+            let totals = reducers.iter().zip(&messages).enumerate();
+            let totals = totals.map(|(i, (reducer, messages))| self.total(data, i, *reducer, messages));
+            let mut values = totals.collect::<Run<Vec<Val>>>()?;
+            if let Some(node) = data.regions.get(1) {
+                let element = |(role, field): (&Role, &Field)| match role {
+                    Role::Dst => Some(Val::Field(field.row(row))),
+                    Role::Param => Some(Val::Field(field.clone())),
+                    Role::Src | Role::Edge => None,
+                };
+                values.extend(roles.iter().zip(&fields).filter_map(element));
+                values = self.run(*node, values)?;
+            }
+            for (result, value) in results.iter_mut().zip(exactly(values, data.results.len())?) {
+                result.extend(field(value, "apply")?.elems);
+            }
         }
-        Ok(Field::of(self.shape(self.ty(data.results[0])), elems))
+        let results = results.into_iter().zip(&data.results);
+        Ok(results.map(|(elems, value)| Field::of(self.shape(self.ty(*value)), elems)).collect())
     }
 
-    /// The messages of one row, folded feature by feature.
-    fn total(&self, data: &InstData, reducer: BuiltinReducer, messages: &[Field]) -> Run<Field> {
+    /// The messages of one row to one target, folded feature by feature.
+    fn total(&self, data: &InstData, target: usize, reducer: BuiltinReducer, messages: &[Field]) -> Run<Val> {
         let block = self.body.block(self.body.entry(data.regions[0]));
         let last = block.insts.last().ok_or(Unbounded::Op("apply"))?;
-        let ty = self.ty(self.body.inst(*last).operands[0]);
+        let ty = self.ty(self.body.inst(*last).operands[target]);
         let (shape, dtype): (_, DType) = (self.shape(ty), ty.dtype);
         let feature = |i: usize| {
             let terms: Vec<Bounded> = messages.iter().map(|m| m.elems[i]).collect();
             fold(reducer, dtype, &terms)
         };
-        Ok(Field { elems: (0..shape.iter().product()).map(feature).collect(), shape })
+        let elems = (0..shape.iter().product()).map(feature).collect();
+        Ok(Field::of(shape, elems))
     }
 
     fn while_loop(&mut self, data: &'m InstData) -> Run<Vec<Val>> {

@@ -52,14 +52,19 @@ impl AddAssign for Checked {
 /// # Errors
 /// The first element beyond its bound, in words.
 pub fn compare(expected: &Field, got: &Tensor) -> Result<Checked, String> {
+    if expected.shape != got.shape() || expected.elems.len() != got.elems().len() {
+        return Err(format!("the shape is {:?}, expected {:?}", got.shape(), expected.shape));
+    }
     let mut checked = Checked::default();
     for (i, (expected, got)) in expected.elems.iter().zip(got.elems()).enumerate() {
-        let same = expected.value.same(*got);
+        if expected.value.dtype() != got.dtype() {
+            return Err(format!("[{i}] is {got}, expected {} of another type", expected.value));
+        }
         if !expected.bound.is_finite() {
             checked.excluded += 1;
         } else if expected.bound == 0.0 {
             checked.equal += 1;
-            if !same && expected.value.as_f64() != got.as_f64() {
+            if !expected.value.same(*got) {
                 return Err(format!("[{i}] is {got}, expected {} without error", expected.value));
             }
         } else {

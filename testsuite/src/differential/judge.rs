@@ -214,7 +214,13 @@ impl Judge {
             }
             Err(unknown) => return Err(fault("", unknown.to_string())),
         };
-        let names = self.module.funcs[program].results.iter().map(|(name, _)| name);
+        let results = &self.module.funcs[program].results;
+        for (what, count) in [("bounds", fields.len()), ("expected results", domain.len()), ("results", got.len())] {
+            if count != results.len() {
+                return Err(fault("", format!("{count} {what} of {}", results.len())));
+            }
+        }
+        let names = results.iter().map(|(name, _)| name);
         for (((name, field), domain), got) in names.zip(&fields).zip(domain).zip(got) {
             let values = field.elems.iter().map(|e| e.value).collect();
             let own =
@@ -237,6 +243,12 @@ impl Judge {
     ) -> Result<Tally, Fault> {
         let mut tally = Tally { runs: 1, ..Tally::default() };
         let results = &self.module.funcs[program].results;
+        for (what, count) in [("results", got.len()), ("expected results", expected.len())] {
+            if count != results.len() {
+                let found = format!("{count} {what} of {}", results.len());
+                return Err(Fault::Bits { fp, result: String::new(), found, inputs: inputs.to_string() });
+            }
+        }
         for ((name, _), (got, expected)) in results.iter().zip(got.iter().zip(expected)) {
             if let Some(found) = difference(got, expected) {
                 return Err(Fault::Bits { fp, result: name.to_string(), found, inputs: inputs.to_string() });

@@ -142,7 +142,8 @@ fn runs(judge: &Judge, generated: &Generated, rng: &mut Rng) -> Result<Tally, Fa
 fn drawn(generated: &Generated, rng: &mut Rng) -> crate::generator::Inputs {
     let shape = GraphShape::ALL[[0, 0, 0, 1, 1, 2, 3][rng.usize(0..7)]];
     let nodes = 1 + rng.usize(0..12);
-    let csr = random_graph(rng, shape, nodes);
+    let sources = generated.two_sets().then(|| 1 + rng.usize(0..12));
+    let csr = random_graph(rng, shape, nodes, sources);
     inputs(rng, generated, &csr)
 }
 

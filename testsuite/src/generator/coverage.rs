@@ -1,9 +1,11 @@
 //! Which operators stood where, on which element types.
 
+use super::pattern::{PATTERNS, patterns};
 use std::collections::BTreeMap;
 use std::fmt;
-use tiga_abi::DType;
+use tiga_abi::{DType, Symbol};
 use tiga_ir::{Attrs, Body, Func, InstData, Module, Op, Region, Target, ops};
+use tigac::builtin::BuiltinReducer;
 
 /// Where an operator stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +25,7 @@ impl Site {
     pub const ALL: [Site; 4] = [Site::Field, Site::Edge, Site::Node, Site::Control];
 }
 
-/// Counts by operator, element type and site. An operator with a reducer counts as `reduce_set sum`.
+/// Counts by operator or pattern, element type and site. An operator with a reducer counts as `reduce_set sum`.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     counts: BTreeMap<(String, DType, Site), usize>,
@@ -32,16 +34,20 @@ pub struct Coverage {
 impl Coverage {
     /// Counts the instructions of a function.
     pub fn count(&mut self, module: &Module, func: &Func) {
-        self.region(module, &func.body, func.region, Site::Field);
+        self.region(module, func, func.region, Site::Field);
     }
 
-    fn region(&mut self, module: &Module, body: &Body, region: Region, site: Site) {
+    fn region(&mut self, module: &Module, func: &Func, region: Region, site: Site) {
+        let body = &func.body;
         for inst in body.region(region).blocks.iter().flat_map(|b| &body.block(*b).insts) {
             let data = body.inst(*inst);
             if data.op.elementwise().is_some() {
                 self.add(data.op.name(), data.operands.last().and_then(|v| body.ty(*v).dtype()), site);
             } else {
-                self.tensor_op(module, body, data);
+                self.tensor_op(module, body, data, site);
+            }
+            for (pattern, dtype) in patterns(func, data) {
+                self.add(pattern, dtype, if site == Site::Control { site } else { Site::Field });
             }
             for (i, nested) in data.regions.iter().enumerate() {
                 let site = match (data.op == ops::APPLY, i) {
@@ -49,27 +55,29 @@ impl Coverage {
                     (true, _) => Site::Node,
                     (false, _) => Site::Control,
                 };
-                self.region(module, body, *nested, site);
+                self.region(module, func, *nested, site);
             }
         }
     }
 
-    /// A reduction by its reducer and messages, a loop or branch by each value that it carries.
-    fn tensor_op(&mut self, module: &Module, body: &Body, data: &InstData) {
-        let target = data.attrs.targets().and_then(|t| t.first());
-        let reducer = match target {
-            Some(Target::Row { reducer, .. }) => Some(reducer),
-            _ => data.attrs.reducer(),
+    /// A reduction by each of its reducers and messages, a loop or branch by each value that it carries.
+    fn tensor_op(&mut self, module: &Module, body: &Body, data: &InstData, site: Site) {
+        let of_target = |target: &Target| match target {
+            Target::Row { reducer, .. } | Target::Total { reducer } => Some(reducer.clone()),
+            Target::Edge => None,
         };
-        let Some(reducer) = reducer.and_then(|name| module.reducers.get(name)) else {
+        let targets = data.attrs.targets().into_iter().flatten().filter_map(of_target);
+        let names: Vec<Symbol> = targets.chain(data.attrs.reducer().cloned()).collect();
+        if names.is_empty() {
             for result in &data.results {
-                self.add(data.op.name(), body.ty(*result).dtype(), Site::Field);
+                self.add(data.op.name(), body.ty(*result).dtype(), site);
             }
-            return;
-        };
-        let name = reducer.name.split('.').next().unwrap_or_default();
-        let message = reducer.message().first().map(|t| t.dtype);
-        self.add(&format!("{} {name}", data.op.name()), message, Site::Field);
+        }
+        for reducer in names.iter().filter_map(|name| module.reducers.get(name)) {
+            let name = reducer.name.split('.').next().unwrap_or_default();
+            let message = reducer.message().first().map(|t| t.dtype);
+            self.add(&format!("{} {name}", data.op.name()), message, site);
+        }
     }
 
     fn add(&mut self, op: &str, dtype: Option<DType>, site: Site) {
@@ -85,28 +93,30 @@ impl Coverage {
         }
     }
 
-    /// Every cell there must be: elementwise operators on the types they accept at every site, the others where the
-    /// language has them.
+    /// Every cell there must be: elementwise operators on the types they accept at every site, the others and the
+    /// patterns in programs and in loops and branches.
     fn cells() -> Vec<(String, DType, Site)> {
         let mut out = Vec::new();
+        let mut both = |name: &str, dtype| {
+            out.extend([Site::Field, Site::Control].map(|site| (name.to_owned(), dtype, site)));
+        };
         for dtype in DType::ALL {
-            for op in super::region::elementwise() {
-                if super::region::accepts(op, dtype) {
-                    out.extend(Site::ALL.map(|site| (op.name().to_owned(), dtype, site)));
-                }
-            }
-            for reducer in tigac::builtin::BuiltinReducer::ALL.into_iter().filter(|r| r.accepts(dtype)) {
+            for reducer in BuiltinReducer::ALL.into_iter().filter(|r| r.accepts(dtype)) {
                 for op in ["apply", "reduce_set", "reduce_axis"] {
-                    out.push((format!("{op} {}", reducer.name()), dtype, Site::Field));
+                    both(&format!("{op} {}", reducer.name()), dtype);
                 }
             }
-            out.push(("fill".into(), dtype, Site::Field));
-            out.push(("while".into(), dtype, Site::Field));
-            out.push(("repeat".into(), dtype, Site::Field));
-            out.push(("if".into(), dtype, Site::Field));
-            out.push(("call".into(), dtype, Site::Field));
+            ["fill", "while", "repeat", "if", "call"].into_iter().for_each(|op| both(op, dtype));
             if dtype != DType::Bool {
-                out.push(("matmul".into(), dtype, Site::Field));
+                both("matmul", dtype);
+            }
+        }
+        for (pattern, dtypes) in PATTERNS {
+            dtypes.iter().for_each(|dtype| both(pattern, *dtype));
+        }
+        for dtype in DType::ALL {
+            for op in super::region::elementwise().filter(|op| super::region::accepts(*op, dtype)) {
+                out.extend(Site::ALL.map(|site| (op.name().to_owned(), dtype, site)));
             }
         }
         out
@@ -121,7 +131,7 @@ impl Coverage {
 
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<20}", "operator × site")?;
+        write!(f, "{:<44}", "operator × site")?;
         for dtype in DType::ALL {
             write!(f, "{dtype:>9}")?;
         }
@@ -131,7 +141,7 @@ impl fmt::Display for Coverage {
         rows.dedup();
         let wanted = Self::cells();
         for (op, site) in rows {
-            write!(f, "{:<20}", format!("{op} {}", format!("{site:?}").to_lowercase()))?;
+            write!(f, "{:<44}", format!("{op} {}", format!("{site:?}").to_lowercase()))?;
             for dtype in DType::ALL {
                 let key = (op.clone(), dtype, site);
                 match self.counts.get(&key) {

@@ -21,22 +21,23 @@ impl GraphShape {
     pub const ALL: [GraphShape; 4] = [GraphShape::Random, GraphShape::Hub, GraphShape::NoEdges, GraphShape::Nothing];
 }
 
-/// A graph of a shape on `nodes` nodes (fewer if the shape says so).
-pub fn random_graph(rng: &mut Rng, shape: GraphShape, nodes: usize) -> Csr {
-    let (nodes, edges) = match shape {
-        GraphShape::Random => (nodes, rng.usize(0..=nodes * 3)),
-        GraphShape::Hub => (nodes, 1200 + rng.usize(0..200)),
-        GraphShape::NoEdges => (nodes, 0),
-        GraphShape::Nothing => (0, 0),
+/// A graph of a shape on `nodes` nodes (fewer if the shape says so), or from as many `sources` if there are two sets.
+pub fn random_graph(rng: &mut Rng, shape: GraphShape, nodes: usize, sources: Option<usize>) -> Csr {
+    let sources = sources.unwrap_or(nodes);
+    let (sources, nodes, edges) = match shape {
+        GraphShape::Random => (sources, nodes, rng.usize(0..=nodes * 3)),
+        GraphShape::Hub => (sources, nodes, 1200 + rng.usize(0..200)),
+        GraphShape::NoEdges => (sources, nodes, 0),
+        GraphShape::Nothing => (0, 0, 0),
     };
-    let node = |rng: &mut Rng| if nodes == 0 { 0 } else { rng.usize(0..nodes) as i32 };
-    let hub = node(rng);
+    let node = |rng: &mut Rng, nodes: usize| if nodes == 0 { 0 } else { rng.usize(0..nodes) as i32 };
+    let hub = node(rng, nodes);
     let (mut src, mut dst) = (Vec::new(), Vec::new());
     for _ in 0..edges {
-        src.push(node(rng));
-        dst.push(if shape == GraphShape::Hub && rng.u8(0..16) > 0 { hub } else { node(rng) });
+        src.push(node(rng, sources));
+        dst.push(if shape == GraphShape::Hub && rng.u8(0..16) > 0 { hub } else { node(rng, nodes) });
     }
-    let (csr, _) = Csr::from_coo(&Indices::I32(src), &Indices::I32(dst), Some(nodes), Some(nodes))
+    let (csr, _) = Csr::from_coo(&Indices::I32(src), &Indices::I32(dst), Some(sources), Some(nodes))
         .expect("edges lie between nodes");
     csr
 }

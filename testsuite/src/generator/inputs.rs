@@ -19,7 +19,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The value of a symbol of random programs: nodes `N`, edges `E`, features `F`.
+    /// The value of a symbol of random programs: nodes `N`, sources `M` if they are another set, edges `E`, features `F`.
     pub fn size(&self, symbol: &str) -> Option<i64> {
         let relation = self.values.iter().find_map(|value| match value {
             Value::Rel(relation) => Some(relation),
@@ -28,6 +28,7 @@ impl Inputs {
         match symbol {
             "F" => Some(self.features as i64),
             "N" => Some(relation?.num_dst() as i64),
+            "M" => Some(relation?.num_src() as i64),
             "E" => Some(relation?.num_edges() as i64),
             _ => None,
         }
@@ -51,6 +52,7 @@ pub fn inputs(rng: &mut Rng, generated: &Generated, csr: &Csr) -> Inputs {
     let features = [0, 1, 2, 3, 5, 8, 16, 17, 64, 70][rng.usize(0..10)];
     let size = |symbol: &Symbol| match &**symbol {
         "N" => csr.num_dst(),
+        "M" => csr.num_src(),
         "E" => csr.num_edges(),
         _ => features,
     };

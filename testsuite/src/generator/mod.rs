@@ -1,12 +1,16 @@
 //! Random well-typed domain programs with inputs for them, and what they covered.
 
 mod case;
+mod control;
 mod coverage;
 mod graph;
 mod inputs;
+mod message;
+mod pattern;
 mod program;
 mod region;
 mod shrink;
+mod writer;
 
 pub use case::{Case, CaseError};
 pub use coverage::{Coverage, Site};

@@ -1,6 +1,7 @@
 //! Makes a failing case smaller as long as it fails: fewer results, instructions, parameters, edges, nodes, features,
 //! and plainer numbers.
 
+use super::program::two_sets;
 use super::{Case, Inputs};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,12 +16,15 @@ pub fn shrink(case: Case, fails: impl Fn(&Case) -> bool) -> Case {
     loop {
         let steps = [
             Shrinker::results,
+            Shrinker::earlier,
             Shrinker::instructions,
+            Shrinker::nests,
             Shrinker::regions,
             Shrinker::parameters,
             Shrinker::features,
             Shrinker::edges,
             Shrinker::nodes,
+            Shrinker::sources,
             Shrinker::numbers,
         ];
         // All steps run in each round, so `any` would be wrong.
@@ -78,6 +82,22 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
             })
     }
 
+    /// Returns what some instruction makes, in place of what is made of it.
+    fn earlier(&mut self) -> bool {
+        let func = self.func();
+        let insts = &func.body.block(func.body.entry(func.region)).insts;
+        let (last, insts) = insts.split_last().expect("a function returns");
+        let (last, returned) = (*last, func.body.inst(*last).operands.clone());
+        let made: Vec<Value> = insts.iter().flat_map(|i| func.body.inst(*i).results.clone()).collect();
+        let fields = made.into_iter().filter(|v| func.body.ty(*v).as_tensor().is_some() && !returned.contains(v));
+        fields.collect::<Vec<_>>().into_iter().any(|value| {
+            self.take_func(|func| {
+                func.body.inst_mut(last).operands = vec![value];
+                func.results = vec![(func.results[0].0.clone(), func.body.ty(value).clone())];
+            })
+        })
+    }
+
     /// Puts an earlier value of the same type in the place of each result, the last ones first.
     fn instructions(&mut self) -> bool {
         let mut smaller = false;
@@ -96,7 +116,22 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
         }
     }
 
-    /// Messages without their node region, and without operands that they do not use.
+    /// The body of a loop once, or one of two branches, in its place.
+    fn nests(&mut self) -> bool {
+        let mut smaller = false;
+        let mut done = BTreeSet::new();
+        loop {
+            let func = self.func();
+            let nest = |i: &Inst| [ops::REPEAT, ops::WHILE, ops::IF].contains(&func.body.inst(*i).op);
+            let next = func.body.walk(func.region).into_iter().find(|i| nest(i) && !done.contains(i));
+            let Some(inst) = next else { return smaller };
+            done.insert(inst);
+            let regions = func.body.inst(inst).regions.len();
+            smaller |= (0..regions).rev().any(|index| self.take_func(|func| unnest(func, inst, index)));
+        }
+    }
+
+    /// Messages without their node region, and without reductions, results and operands that nothing uses.
     fn regions(&mut self) -> bool {
         let func = self.func();
         let applies: Vec<Inst> =
@@ -105,6 +140,14 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
         for inst in applies {
             smaller |= self.func().body.inst(inst).regions.len() > 1
                 && self.take_func(|func| func.body.inst_mut(inst).regions.truncate(1));
+            for index in (0..self.func().body.inst(inst).results.len()).rev() {
+                smaller |= self.func().body.inst(inst).regions.len() > 1
+                    && self.take_func(|func| drop_result(&mut func.body, inst, index));
+            }
+            for index in (0..self.func().body.inst(inst).attrs.targets().map_or(0, Vec::len)).rev() {
+                smaller |= self.func().body.inst(inst).attrs.targets().is_some_and(|t| t.len() > 1)
+                    && self.take_func(|func| drop_message(&mut func.body, inst, index));
+            }
             for index in (0..self.func().body.inst(inst).operands.len() - 1).rev() {
                 smaller |= self.take_func(|func| drop_operand(&mut func.body, inst, index));
             }
@@ -171,12 +214,28 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
         smaller
     }
 
+    /// Fewer destinations, with which sources go if they are the same set.
     fn nodes(&mut self) -> bool {
         let mut smaller = false;
         for node in (0..self.relation().map_or(0, Relation::num_dst)).rev() {
             let Some(mut keep) = self.relation().map(Keep::all) else { break };
             keep.features = self.case.inputs.features;
             keep.nodes.remove(node);
+            if !two_sets(self.func()) {
+                keep.sources = keep.nodes.clone();
+            }
+            smaller |= self.cut(&keep);
+        }
+        smaller
+    }
+
+    fn sources(&mut self) -> bool {
+        let mut smaller = false;
+        let count = if two_sets(self.func()) { self.relation().map_or(0, Relation::num_src) } else { 0 };
+        for node in (0..count).rev() {
+            let Some(mut keep) = self.relation().map(Keep::all) else { break };
+            keep.features = self.case.inputs.features;
+            keep.sources.remove(node);
             smaller |= self.cut(&keep);
         }
         smaller
@@ -288,11 +347,61 @@ fn blocks(body: &Body, region: Region) -> Vec<Block> {
     all
 }
 
+/// Puts a region of a loop or branch in its place.
+fn unnest(func: &mut Func, inst: Inst, index: usize) {
+    let data = func.body.inst(inst).clone();
+    let body = &mut func.body;
+    let inner = body.block(body.entry(data.regions[index])).clone();
+    let (last, insts) = inner.insts.split_last().expect("a region yields");
+    let of_param = |v: Value| inner.params.iter().position(|p| *p == v).map_or(v, |i| data.operands[i]);
+    let yields: Vec<Value> = body.inst(*last).operands.iter().map(|v| of_param(*v)).collect();
+    let holds = |block: &Block| body.block(*block).insts.contains(&inst);
+    let Some(outer) = blocks(body, func.region).into_iter().find(holds) else { return };
+    let outer = &mut body.block_mut(outer).insts;
+    let at = outer.iter().position(|i| *i == inst).expect("the block holds it");
+    outer.splice(at..=at, insts.iter().copied());
+    let params = inner.params.iter().copied().zip(data.operands.iter().copied());
+    for (old, new) in params.chain(data.results.iter().copied().zip(yields)) {
+        body.replace_uses(func.region, old, new);
+    }
+}
+
+fn drop_yield(body: &mut Body, region: Region, index: usize) {
+    let last = *body.block(body.entry(region)).insts.last().expect("a region yields");
+    body.inst_mut(last).operands.remove(index);
+}
+
+/// Takes a result from a node region.
+fn drop_result(body: &mut Body, inst: Inst, index: usize) {
+    let (node, result) = (body.inst(inst).regions[1], body.inst(inst).results[index]);
+    drop_yield(body, node, index);
+    body.retain_results(inst, |v| v != result);
+}
+
+/// Takes a message with its reduction: a result, or a parameter of the node region.
+fn drop_message(body: &mut Body, inst: Inst, index: usize) {
+    let Some(mut targets) = body.inst(inst).attrs.targets().cloned() else { return };
+    targets.remove(index);
+    let data = body.inst_mut(inst);
+    data.attrs.set(Key::Targets, Attr::Targets(targets));
+    let (regions, results) = (data.regions.clone(), data.results.clone());
+    drop_yield(body, regions[0], index);
+    match regions.get(1) {
+        None => body.retain_results(inst, |v| v != results[index]),
+        Some(node) => {
+            let entry = body.entry(*node);
+            let total = body.block(entry).params[index];
+            body.retain_params(entry, |v| v != total);
+        }
+    }
+}
+
 /// Takes an operand with its role and parameters from a message, whose regions must not use them.
 fn drop_operand(body: &mut Body, inst: Inst, index: usize) {
     let Some(mut roles) = body.inst(inst).attrs.roles().cloned() else { return };
     let seen = |r: &Role| matches!(r, Role::Dst | Role::Param);
-    let in_node = seen(&roles[index]).then(|| 1 + roles[..index].iter().filter(|r| seen(r)).count());
+    let totals = body.inst(inst).attrs.targets().map_or(0, Vec::len);
+    let in_node = seen(&roles[index]).then(|| totals + roles[..index].iter().filter(|r| seen(r)).count());
     roles.remove(index);
     let regions = body.inst(inst).regions.clone();
     let data = body.inst_mut(inst);
@@ -308,14 +417,18 @@ fn drop_operand(body: &mut Body, inst: Inst, index: usize) {
 /// What stays of the inputs.
 #[derive(Clone)]
 struct Keep {
+    /// Destinations.
     nodes: Vec<usize>,
+    sources: Vec<usize>,
     edges: Vec<usize>,
     features: usize,
 }
 
 impl Keep {
     fn all(relation: &Relation) -> Self {
-        Self { nodes: (0..relation.num_dst()).collect(), edges: (0..relation.num_edges()).collect(), features: 0 }
+        let [nodes, sources, edges] =
+            [relation.num_dst(), relation.num_src(), relation.num_edges()].map(|n| (0..n).collect());
+        Self { nodes, sources, edges, features: 0 }
     }
 
     fn inputs(&self, func: &Func, inputs: &Inputs) -> Option<Inputs> {
@@ -323,7 +436,7 @@ impl Keep {
             Argument::Rel(relation) => Some(relation),
             _ => None,
         })?;
-        let new = |node: usize| self.nodes.iter().position(|n| *n == node);
+        let new = |node: usize| self.sources.iter().position(|n| *n == node);
         let (mut row_ptr, mut col, mut edges) = (vec![0], Vec::new(), Vec::new());
         for row in &self.nodes {
             for edge in relation.row(*row).filter(|e| self.edges.binary_search(e).is_ok()) {
@@ -335,7 +448,7 @@ impl Keep {
             row_ptr.push(col.len() as i64);
         }
         let keep = Keep { edges, ..self.clone() };
-        let relation = Relation::csr(self.nodes.len(), row_ptr, col).ok()?;
+        let relation = Relation::csr(self.sources.len(), row_ptr, col).ok()?;
         let argument = |(param, value): (&Value, &Argument)| match value {
             Argument::Tensor(t) => {
                 let extents = func.body.ty(*param).as_tensor()?.extents();
@@ -350,8 +463,13 @@ impl Keep {
     fn tensor(&self, extents: &[Poly], tensor: &Tensor) -> Tensor {
         let kept = |(poly, extent): (&Poly, &usize)| match poly {
             p if *p == Poly::symbol("N") => self.nodes.clone(),
+            p if *p == Poly::symbol("M") => self.sources.clone(),
             p if *p == Poly::symbol("E") => self.edges.clone(),
-            p if *p == Poly::symbol("F") => (0..self.features.min(*extent)).collect(),
+            p if p.symbols().iter().any(|s| &**s == "F") => {
+                // Sizes of random programs are multiples of F.
+                let kept = p.eval(&|_| Some(self.features as i64)).expect("sizes are small");
+                (0..(kept as usize).min(*extent)).collect()
+            }
             _ => (0..*extent).collect(),
         };
         let axes: Vec<Vec<usize>> = extents.iter().zip(tensor.shape()).map(kept).collect();

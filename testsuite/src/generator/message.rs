@@ -1,0 +1,114 @@
+//! Random messages: one to three reductions of what an edge yields, and node regions that see all of them.
+
+use super::region::elementwise_code;
+use super::writer::Writer;
+use tiga_abi::{DType, Poly};
+use tiga_ir::{Attr, Attrs, Builder, Key, Region, RelKind, Role, Target, TensorType, Type, Value, ops};
+
+fn is_constant(extent: &Poly) -> bool {
+    extent.as_constant().is_some()
+}
+
+/// The fields and tensors that a message reads.
+struct Reads {
+    /// The relation first.
+    operands: Vec<Value>,
+    roles: Vec<Role>,
+}
+
+impl Writer<'_, '_> {
+    /// A message; its results, of its reducers or its node region.
+    pub fn message(&mut self, pool: &[Value]) -> Vec<Value> {
+        let reads = self.reads(pool);
+        if reads.roles.is_empty() {
+            return Vec::new();
+        }
+        let (edge, messages) = self.edge(&reads);
+        let (mut targets, mut totals) = (Vec::new(), Vec::new());
+        for message in messages {
+            let reducer = self.reducer(message.dtype);
+            totals.push(message.with_dtype(reducer.result().unwrap_or(message.dtype)));
+            targets.push(Target::Row { reducer: reducer.symbol(message.dtype).into(), keep: false });
+        }
+        let mut regions = vec![edge];
+        if self.rng.bool() {
+            regions.push(self.node(&reads, totals));
+        }
+        let Reads { operands, roles } = reads;
+        let attrs = Attrs::new().with(Key::Roles, Attr::Roles(roles)).with(Key::Targets, Attr::Targets(targets));
+        let inst = self.builder.push(ops::APPLY, &operands, attrs, regions, Vec::new());
+        inst.map(|inst| self.builder.body.inst(inst).results.clone()).unwrap_or_default()
+    }
+
+    /// Up to four fields and tensors of random roles; the edges of a transpose, which have numbers of their own, are
+    /// likelier.
+    fn reads(&mut self, pool: &[Value]) -> Reads {
+        let relation = self.relation();
+        let rel = self.rel_type(relation);
+        let mut reads = Reads { operands: vec![relation], roles: Vec::new() };
+        let count = self.rng.usize(1..5);
+        for i in 0..count {
+            let edge = i + 1 == count && rel.kind == RelKind::Transpose && self.rng.bool();
+            let role = if edge { Role::Edge } else { Role::ALL[self.rng.usize(0..4)] };
+            let set = match role {
+                Role::Src => Some(&rel.src),
+                Role::Dst => Some(&rel.dst),
+                Role::Edge => Some(&rel.edges),
+                Role::Param => None,
+            };
+            reads.operands.extend(self.pick(pool, |t| t.set.as_ref() == set && t.dims.len() < 2));
+            reads.roles.resize(reads.operands.len() - 1, role);
+        }
+        reads
+    }
+
+    fn elements(&self, reads: &Reads, seen: impl Fn(Role) -> bool) -> Vec<Type> {
+        let seen = reads.roles.iter().zip(&reads.operands[1..]).filter(|(role, _)| seen(**role));
+        seen.map(|(_, v)| Type::Tensor(self.tensor(*v).element())).collect()
+    }
+
+    /// The edge region, and the types of the messages that it yields.
+    fn edge(&mut self, reads: &Reads) -> (Region, Vec<TensorType>) {
+        let params = Self::unnamed(self.elements(reads, |_| true));
+        let rng = &mut *self.rng;
+        self.builder.region(params, |b, values| {
+            let mut pool = values.to_vec();
+            elementwise_code(rng, b, &mut pool, 3);
+            let count = [1, 1, 2, 3][rng.usize(0..4)];
+            let ty = |b: &Builder<'_>, v: &Value| b.body.ty(*v).as_tensor().expect("it is an element").clone();
+            // Messages of several widths that are not constant are refused.
+            let width = ty(b, &pool[pool.len() - 1]).dims;
+            pool.retain(|v| {
+                let dims = ty(b, v).dims;
+                dims == width || dims.iter().all(is_constant)
+            });
+            let messages = Self::some(rng, &pool, count);
+            let _ = b.op(ops::YIELD, &messages, Attrs::new());
+            messages.iter().map(|v| ty(b, v)).collect()
+        })
+    }
+
+    /// The node region: half of those that see several totals put two of them together.
+    fn node(&mut self, reads: &Reads, totals: Vec<TensorType>) -> Region {
+        let seen = self.elements(reads, |role| matches!(role, Role::Dst | Role::Param));
+        let count = totals.len();
+        let params = Self::unnamed(totals.into_iter().map(Type::from).chain(seen));
+        let rng = &mut *self.rng;
+        let (region, ()) = self.builder.region(params, |b, values| {
+            let (totals, seen) = values.split_at(count);
+            // The newest are likelier.
+            let mut pool = [seen, totals].concat();
+            elementwise_code(rng, b, &mut pool, 3);
+            if let ([first, .., last], true) = (totals, rng.bool()) {
+                let dtype = b.body.ty(*first).dtype().unwrap_or(DType::Bool);
+                let same = b.value(ops::CAST, &[*last], Attrs::new().with(Key::To, Attr::DType(dtype)));
+                let op = if dtype == DType::Bool { ops::XOR } else { ops::SUB };
+                pool.extend(same.and_then(|same| b.value(op, &[*first, same], Attrs::new())));
+            }
+            let count = [1, 1, 2, 3][rng.usize(0..4)];
+            let results = Self::some(rng, &pool, count);
+            let _ = b.op(ops::YIELD, &results, Attrs::new());
+        });
+        region
+    }
+}

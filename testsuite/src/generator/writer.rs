@@ -1,0 +1,195 @@
+//! Appends random operations on fields and tensors to a function; loops and messages have files of their own.
+
+use super::inputs::element;
+use super::program::Sizes;
+use super::region::elementwise_code;
+use super::shrink::used;
+use fastrand::Rng;
+use tiga_abi::{DType, Poly, Symbol};
+use tiga_ir::ops::{Substitution, substitute};
+use tiga_ir::{Attr, Attrs, Builder, Key, Region, RelType, TensorType, Type, Value, ops};
+use tiga_source::Loc;
+use tigac::builtin::BuiltinReducer;
+
+/// What all operations of a function may use.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub relation: Value,
+    pub transposed: Option<Value>,
+    /// In a loop or a branch.
+    pub nested: bool,
+    pub sizes: &'a Sizes,
+    /// The function it may call.
+    pub callee: Option<&'a Symbol>,
+}
+
+/// Appends operations to one block.
+pub(super) struct Writer<'a, 'b> {
+    pub rng: &'a mut Rng,
+    pub builder: Builder<'b>,
+    pub scope: Scope<'a>,
+}
+
+fn next_line(loc: &Loc) -> Loc {
+    Loc::new(loc.file().clone(), loc.line() + 1, 1)
+}
+
+impl Writer<'_, '_> {
+    pub fn tensor(&self, value: Value) -> TensorType {
+        self.builder.body.ty(value).as_tensor().expect("the pool holds tensors").clone()
+    }
+
+    pub fn pick(&mut self, pool: &[Value], wanted: impl Fn(&TensorType) -> bool) -> Option<Value> {
+        let found: Vec<Value> = pool.iter().copied().filter(|v| wanted(&self.tensor(*v))).collect();
+        if found.is_empty() { None } else { Some(found[self.rng.usize(0..found.len())]) }
+    }
+
+    /// `count` operations, of which loops and branches may nest `depth` deep. All their results enter the pool.
+    pub fn operations(&mut self, pool: &mut Vec<Value>, count: usize, depth: usize) {
+        for _ in 0..count {
+            self.builder.loc = next_line(&self.builder.loc);
+            let made = match self.rng.u8(0..20) {
+                0..=3 => self.message(pool),
+                4..=5 => self.reduce(pool).into_iter().collect(),
+                6 => self.matmul(pool).into_iter().collect(),
+                7 => self.fill(pool).into_iter().collect(),
+                8 => self.degree().into_iter().collect(),
+                12..=14 if self.scope.callee.is_some() => self.call(pool),
+                9 if depth > 0 => self.repeat(pool, depth),
+                10 if depth > 0 => self.while_loop(pool, depth),
+                15 if depth > 0 && self.scope.nested => self.repeat(pool, depth),
+                11 if depth > 0 => self.branch(pool, depth),
+                _ => {
+                    elementwise_code(self.rng, &mut self.builder, pool, 2);
+                    Vec::new()
+                }
+            };
+            pool.extend(made);
+        }
+    }
+
+    /// The relation, or its transpose.
+    pub fn relation(&mut self) -> Value {
+        if self.rng.u8(0..3) > 0 {
+            return self.scope.relation;
+        }
+        if self.scope.transposed.is_none() && !self.scope.nested {
+            self.scope.transposed = self.builder.value(ops::TRANSPOSE, &[self.scope.relation], Attrs::new()).ok();
+        }
+        self.scope.transposed.unwrap_or(self.scope.relation)
+    }
+
+    pub fn rel_type(&self, relation: Value) -> RelType {
+        self.builder.body.ty(relation).as_rel().expect("it is a relation").clone()
+    }
+
+    /// The other function on arguments of its parameters' types, for features of some width; all its results.
+    fn call(&mut self, pool: &[Value]) -> Vec<Value> {
+        let Some(callee) = self.scope.callee else { return Vec::new() };
+        let module = self.builder.module;
+        let func = &module.funcs[callee];
+        let (theirs, ours) = (func.body.ty(func.params()[0]).as_rel(), self.rel_type(self.scope.relation));
+        let theirs = theirs.expect("a part takes a graph first");
+        let sizes = self.scope.sizes;
+        let wide = sizes.wide();
+        let has_wide = pool.iter().any(|v| self.tensor(*v).dims.contains(&wide));
+        let widths = [sizes.features(), if has_wide { wide } else { sizes.features() }, Poly::constant(3)];
+        let width = widths[self.rng.usize(0..3)].clone();
+        let mut map = Substitution::new();
+        let sets = [(&theirs.src, &ours.src), (&theirs.dst, &ours.dst), (&theirs.edges, &ours.edges)];
+        map.extend(sets.map(|(theirs, ours)| (theirs.clone(), Poly::symbol(ours.clone()))));
+        let dims = func.symbols.keys().filter(|s| !map.contains_key(*s)).cloned().collect::<Vec<_>>();
+        map.extend(dims.into_iter().map(|dim| (dim, width.clone())));
+        let mut operands = vec![self.scope.relation];
+        for param in &func.params()[1..] {
+            let wanted = substitute(func.body.ty(*param), &map).expect("sets become sets");
+            let wanted = wanted.as_tensor().expect("a part takes tensors").clone();
+            let found = self.pick(pool, |t| *t == wanted);
+            operands.push(found.unwrap_or_else(|| self.filled(wanted)));
+        }
+        let attrs = Attrs::new().with(Key::Callee, Attr::Name(callee.clone()));
+        self.builder.op(ops::CALL, &operands, attrs).unwrap_or_default()
+    }
+
+    /// A constant everywhere.
+    fn filled(&mut self, ty: TensorType) -> Value {
+        let scalar = self.builder.constant(element(self.rng, ty.dtype));
+        if ty.is_scalar() {
+            return scalar;
+        }
+        let attrs = Attrs::new().with(Key::Dims, Attr::Dims(ty));
+        self.builder.value(ops::FILL, &[scalar], attrs).expect("any tensor can be filled")
+    }
+
+    fn degree(&mut self) -> Option<Value> {
+        let relation = self.relation();
+        self.builder.value(ops::DEGREE, &[relation], Attrs::new()).ok()
+    }
+
+    pub fn reducer(&mut self, dtype: DType) -> BuiltinReducer {
+        let fits: Vec<BuiltinReducer> = BuiltinReducer::ALL.into_iter().filter(|r| r.accepts(dtype)).collect();
+        fits[self.rng.usize(0..fits.len())]
+    }
+
+    fn reduce(&mut self, pool: &[Value]) -> Option<Value> {
+        let axis = self.rng.bool();
+        let operand = self.pick(pool, |t| if axis { !t.dims.is_empty() } else { t.set.is_some() })?;
+        let dims = self.tensor(operand).dims.len();
+        let axis = axis.then(|| self.rng.usize(0..dims));
+        self.reduced(operand, axis)
+    }
+
+    /// A random reduction over one axis of features, or over the set.
+    pub fn reduced(&mut self, operand: Value, axis: Option<usize>) -> Option<Value> {
+        let dtype = self.tensor(operand).dtype;
+        let mut attrs = Attrs::new().with(Key::With, Attr::Name(self.reducer(dtype).symbol(dtype).into()));
+        if let Some(axis) = axis {
+            attrs.set(Key::Axis, Attr::Int(axis as i64));
+        }
+        let op = if axis.is_some() { ops::REDUCE_AXIS } else { ops::REDUCE_SET };
+        self.builder.value(op, &[operand], attrs).ok()
+    }
+
+    fn matmul(&mut self, pool: &[Value]) -> Option<Value> {
+        let right = self.pick(pool, |t| t.set.is_none() && !t.dims.is_empty() && t.dtype != DType::Bool)?;
+        let b = self.tensor(right);
+        let left = self.pick(pool, |t| t.dtype == b.dtype && t.dims.len() == 1 && t.dims.last() == b.dims.first())?;
+        self.builder.value(ops::MATMUL, &[left, right], Attrs::new()).ok()
+    }
+
+    fn fill(&mut self, pool: &[Value]) -> Option<Value> {
+        let scalar = self.pick(pool, TensorType::is_scalar)?;
+        let dtype = self.tensor(scalar).dtype;
+        let sizes = self.scope.sizes;
+        let dims = if self.rng.bool() { vec![sizes.features()] } else { Vec::new() };
+        let set = [&sizes.dst, &sizes.dst, &sizes.src, &sizes.edges][self.rng.usize(0..4)];
+        let ty = TensorType::field(dtype, set.clone(), dims);
+        self.builder.value(ops::FILL, &[scalar], Attrs::new().with(Key::Dims, Attr::Dims(ty))).ok()
+    }
+
+    /// Up to `most` values of a pool, the newest always.
+    pub fn some(rng: &mut Rng, pool: &[Value], most: usize) -> Vec<Value> {
+        let mut out = vec![pool[pool.len() - 1]];
+        for _ in 1..most {
+            out.push(pool[rng.usize(0..pool.len())]);
+        }
+        out
+    }
+
+    /// The parameter types of a region, without names.
+    pub fn unnamed(types: impl IntoIterator<Item = Type>) -> Vec<(Type, Option<&'static str>)> {
+        types.into_iter().map(|ty| (ty, None)).collect()
+    }
+
+    /// Returns every value that nothing uses, so that no operation is dead, and the newest one.
+    pub fn results(&mut self, pool: &[Value], region: Region) -> Vec<Value> {
+        let used = used(self.builder.body, region);
+        let unused = pool.iter().copied().filter(|v| self.builder.body.def(*v).is_some() && !used.contains(v));
+        let mut results: Vec<Value> = unused.collect();
+        if results.is_empty() {
+            results.extend(pool.last());
+        }
+        let _ = self.builder.op(ops::RETURN, &results, Attrs::new());
+        results
+    }
+}
