@@ -7,11 +7,13 @@ pub use judge::{Fault, Judge, Tally, Way};
 
 use crate::generator::{Case, Coverage, Generated, GraphShape, inputs, program, random_graph, shrink};
 use fastrand::Rng;
-use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use tiga_ir::Module;
 
 /// Operations of a program.
@@ -60,8 +62,6 @@ impl fmt::Display for Report {
 
 /// Runs the programs of `count` seeds from `seed` on, each on three graphs, in both modes.
 pub fn campaign(seed: u64, count: usize) -> Report {
-    // LLVM and the interpreters recurse along chains of instructions.
-    let pool = rayon::ThreadPoolBuilder::new().stack_size(64 << 20).build().expect("threads can be started");
     let mut ways: BTreeMap<Way, Vec<u64>> = BTreeMap::new();
     for seed in (0..count as u64).map(|index| seed.wrapping_add(index)) {
         ways.entry(Way::of(seed)).or_default().push(seed);
@@ -70,8 +70,27 @@ pub fn campaign(seed: u64, count: usize) -> Report {
         seeds.chunks(BATCH).map(|seeds| (*way, seeds.to_vec())).collect()
     };
     let batches: Vec<(Way, Vec<u64>)> = ways.iter().flat_map(chunks).collect();
-    pool.install(|| {
-        batches.par_iter().with_max_len(1).map(|(way, seeds)| batch(*way, seeds)).reduce(Report::default, Report::merge)
+    on_all_cores(&batches)
+}
+
+/// Threads of their own instead of a pool: a worker that waits for another pool, as each run of a program does, takes
+/// up the next batch meanwhile, and in the end all batches are in memory at once.
+fn on_all_cores(batches: &[(Way, Vec<u64>)]) -> Report {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut report = Report::default();
+        while let Some((way, seeds)) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+            report = report.merge(batch(*way, seeds));
+        }
+        report
+    };
+    thread::scope(|scope| {
+        // LLVM and the interpreters recurse along chains of instructions.
+        let start = || thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work);
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let threads: Vec<_> = (0..cores).map(|_| start().expect("threads can be started")).collect();
+        let reports = threads.into_iter().map(|thread| thread.join().expect("a batch catches panics"));
+        reports.fold(Report::default(), Report::merge)
     })
 }
 
