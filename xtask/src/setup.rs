@@ -84,7 +84,8 @@ fn packages(missing: &[&Part]) -> Result<()> {
     if !is_root()? {
         bail!("installing needs root; run this line, then try again:\n\n  sudo sh -c {}\n", single_quoted(&script));
     }
-    eprintln!("Installing them (about 1 GB):\n  {script}");
+    let size = if names.iter().any(|name| name.starts_with("llvm-")) { " (about 1 GB)" } else { "" };
+    eprintln!("Installing them{size}:\n  {script}");
     let status = Command::new("sh")
         .args(["-ec", &script])
         .env("DEBIAN_FRONTEND", "noninteractive")
