@@ -2,6 +2,7 @@
 
 pub mod builtin;
 pub mod driver;
+mod limits;
 pub mod lower;
 #[cfg(feature = "llvm")]
 pub mod pack;

@@ -1,4 +1,4 @@
-//! The pipelines: lists of passes from what sema writes down to kernels, read top to bottom.
+//! The pipeline: the passes from what sema writes down to kernels, read top to bottom.
 
 use crate::lower::kernel::KernelSet;
 use crate::passes::domain::{inline, lower_to_loops};
@@ -7,13 +7,15 @@ use crate::passes::ssa::{canonicalise, cse, dce};
 use crate::passes::{Pass, PassOptions, PipelineError, Watch, run};
 use indexmap::IndexMap;
 use std::io::Write;
-use tiga_abi::{FpMode, Symbol};
+use tiga_abi::Symbol;
 use tiga_ir::{Func, Level, Module};
 
-/// With fixed trees and fused multiply-add. `contract` looks at the uses within one loops function: products are merged
-/// before, so that one which two sums use stays a product, and what nothing needs is dropped before, so that it is no
-/// use.
-pub const DEFAULT: &[Pass] = &[
+/// From domain functions to kernels. Strict mode runs the same passes: `contract` and the shapes that `lower_to_loops`
+/// writes know the mode.
+///
+/// `contract` looks at the uses within one loops function: products are merged before, so that one which two sums use
+/// stays a product, and what nothing needs is dropped before, so that it is no use.
+pub const PASSES: &[Pass] = &[
     inline::PASS,
     canonicalise::PASS,
     cse::PASS,
@@ -28,34 +30,10 @@ pub const DEFAULT: &[Pass] = &[
     dce::PASS,
 ];
 
-/// The plain left fold, without contraction: bit-equal to the domain interpreter.
-pub const STRICT: &[Pass] = &[
-    inline::PASS,
-    canonicalise::PASS,
-    cse::PASS,
-    dce::PASS,
-    lower_to_loops::PASS,
-    canonicalise::PASS,
-    cse::PASS,
-    dce::PASS,
-    split_units::PASS,
-    lower_to_kernels::PASS,
-    dce::PASS,
-];
-
-/// The pipeline of a mode.
-pub fn of(fp: FpMode) -> &'static [Pass] {
-    match fp {
-        FpMode::Default => DEFAULT,
-        FpMode::Strict => STRICT,
-    }
-}
-
-/// What is left of the pipeline of a mode for host and loops functions.
-pub fn of_loops(fp: FpMode) -> &'static [Pass] {
-    let passes = of(fp);
-    let made = passes.iter().position(|pass| pass.makes == Some(Level::Loops));
-    &passes[made.expect("every pipeline makes loops functions") + 1..]
+/// What is left of the pipeline for host and loops functions.
+pub fn of_loops() -> &'static [Pass] {
+    let made = PASSES.iter().position(|pass| pass.makes == Some(Level::Loops));
+    &PASSES[made.expect("the pipeline makes loops functions") + 1..]
 }
 
 /// A module on the levels below the domain.
@@ -67,7 +45,7 @@ pub struct Lowered {
     pub kernels: Vec<KernelSet>,
 }
 
-/// Runs the pipeline of the options' mode on domain functions.
+/// Runs the pipeline on domain functions.
 ///
 /// # Errors
 /// [`PipelineError`].
@@ -77,10 +55,10 @@ pub fn lower(
     watch: &Watch,
     out: &mut dyn Write,
 ) -> Result<Lowered, PipelineError> {
-    Ok(apart(run(module, of(options.law.fp), options, watch, out)?))
+    Ok(apart(run(module, PASSES, options, watch, out)?))
 }
 
-/// Runs what is left of the pipeline of the options' mode on host and loops functions.
+/// Runs what is left of the pipeline on host and loops functions.
 ///
 /// # Errors
 /// [`PipelineError`].
@@ -90,7 +68,7 @@ pub fn lower_loops(
     watch: &Watch,
     out: &mut dyn Write,
 ) -> Result<Lowered, PipelineError> {
-    Ok(apart(run(loops, of_loops(options.law.fp), options, watch, out)?))
+    Ok(apart(run(loops, of_loops(), options, watch, out)?))
 }
 
 /// Takes the kernels out of a module, by the loops function that each says it is of; other kernels stay.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "every function here is part of a test")]
 
+use fastrand::Rng;
 use std::sync::Arc;
 use tiga_abi::Symbol;
 use tiga_ir::interp::{
@@ -20,20 +21,17 @@ fn program(text: &str) -> Module {
     parse_module("program.tir", &text.replace("512", "3")).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Numbers from −0.5 to 0.5, always the same.
-struct Random(u64);
+/// Arrays of numbers from −0.5 to 0.5 and graphs, always the same for a seed.
+struct Random(Rng);
 
 impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 >> 11
+    fn of_seed(seed: u64) -> Self {
+        Random(Rng::with_seed(seed))
     }
 
     fn tensor(&mut self, shape: &[usize]) -> Value {
         let n = shape.iter().product();
-        let numbers: Vec<f32> = (0..n).map(|_| (self.bits() >> 29) as f32 / (1u64 << 24) as f32 - 0.5).collect();
+        let numbers: Vec<f32> = (0..n).map(|_| self.0.f32() - 0.5).collect();
         Tensor::of(shape, &numbers).unwrap().into()
     }
 
@@ -41,8 +39,8 @@ impl Random {
     fn graph(&mut self, num_src: usize, num_dst: usize) -> Relation {
         let (mut row_ptr, mut col) = (vec![0], Vec::new());
         for _ in 0..num_dst {
-            for _ in 0..self.bits() % 10 {
-                col.push((self.bits() as usize % num_src) as i64);
+            for _ in 0..self.0.u8(0..10) {
+                col.push(self.0.i64(0..num_src as i64));
             }
             row_ptr.push(col.len() as i64);
         }
@@ -184,7 +182,7 @@ fn check_parts(module: &Module, stem: &str, args: &mut Vec<Value>, edges: usize,
 #[test]
 fn attention_forward_and_backward() {
     let module = split_units::run(&program(GAT)).unwrap();
-    let mut random = Random(7);
+    let mut random = Random::of_seed(7);
     for (n, h, d) in [(9, 2, 3), (6, 1, 5), (5, 3, 8)] {
         let g = random.graph(n, n);
         let edges = g.num_edges();
@@ -220,7 +218,7 @@ fn attention_forward_and_backward() {
 fn units_of_a_hub() {
     let module = program(HUB);
     assert!(module.funcs.values().any(|f| f.level == Level::Host));
-    let mut random = Random(3);
+    let mut random = Random::of_seed(3);
     for (n, features) in [(12, 1), (9, 5), (7, 70)] {
         let g = random.graph(4, n);
         let (edges, g) = (g.num_edges(), Value::Rel(Arc::new(g)));
@@ -238,7 +236,7 @@ fn units_of_a_hub() {
 #[test]
 fn a_transposed_relation() {
     let module = split_units::run(&program(TRANSPOSED)).unwrap();
-    let mut random = Random(5);
+    let mut random = Random::of_seed(5);
     let g = random.graph(6, 11);
     let edges = g.num_edges();
     let mut args =

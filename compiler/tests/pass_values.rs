@@ -100,7 +100,7 @@ fn step(module: Module, pass: tigac::passes::Pass, fp: FpMode) -> Module {
 fn in_strict_mode_every_pass_keeps_every_bit() {
     let mut module = parse_module("main.tir", MODEL).unwrap();
     let expected = K.map(|k| results(&module, k));
-    for pass in pipeline::STRICT {
+    for pass in pipeline::PASSES {
         module = step(module, *pass, FpMode::Strict);
         for (k, expected) in K.iter().zip(&expected) {
             let results = results(&module, *k);
@@ -115,7 +115,7 @@ fn in_strict_mode_every_pass_keeps_every_bit() {
 #[test]
 fn contracted_sums_are_rounded_once_and_shared_products_are_not_contracted() {
     let mut module = parse_module("main.tir", MODEL).unwrap();
-    for pass in pipeline::DEFAULT {
+    for pass in pipeline::PASSES {
         module = step(module, *pass, FpMode::Default);
     }
     for k in K {
@@ -142,7 +142,7 @@ domain @main<set N, edges E, dim F>(%g: graph<csr, N -> N, E>, %w: f32[E], %x: f
 }
 ";
     let mut module = parse_module("main.tir", DIFFERENCES).unwrap();
-    for pass in pipeline::DEFAULT {
+    for pass in pipeline::PASSES {
         module = step(module, *pass, FpMode::Default);
     }
     for k in K {

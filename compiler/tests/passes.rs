@@ -8,7 +8,7 @@ use tigac::passes::domain::{inline, lower_to_loops};
 use tigac::passes::loops::contract;
 use tigac::passes::ssa::{canonicalise, cse, dce};
 use tigac::passes::{self, ALL, Pass, PassError, PassOptions, PipelineError, Printing, Watch, run};
-use tigac::pipeline::{self, DEFAULT, STRICT};
+use tigac::pipeline::{self, PASSES};
 
 const MODEL: &str = "
 reducer @sum.f32 state(s: f32 = -0.0) -> (f32 = 0.0) laws(associative, commutative) {
@@ -53,26 +53,24 @@ fn flags_are_unique_and_name_their_passes() {
 }
 
 #[test]
-fn every_pass_of_a_pipeline_finds_functions_of_its_levels() {
-    for pipeline in [DEFAULT, STRICT] {
-        let mut levels = vec![Level::Domain];
-        for pass in pipeline {
-            assert!(pass.levels.iter().any(|level| levels.contains(level)), "{} stands too early or late", pass.name);
-            match pass.makes {
-                Some(Level::Loops) => levels = vec![Level::Host, Level::Loops],
-                Some(level) => levels.push(level),
-                None => {}
-            }
+fn every_pass_of_the_pipeline_finds_functions_of_its_levels() {
+    let mut levels = vec![Level::Domain];
+    for pass in PASSES {
+        assert!(pass.levels.iter().any(|level| levels.contains(level)), "{} stands too early or late", pass.name);
+        match pass.makes {
+            Some(Level::Loops) => levels = vec![Level::Host, Level::Loops],
+            Some(level) => levels.push(level),
+            None => {}
         }
-        assert!(levels.contains(&Level::Kernel));
     }
+    assert!(levels.contains(&Level::Kernel));
 }
 
 #[test]
 fn after_each_pass_the_module_keeps_all_laws_and_its_text() {
     for fp in [FpMode::Default, FpMode::Strict] {
         let mut module = model();
-        for pass in pipeline::of(fp) {
+        for pass in PASSES {
             module = quiet(&[*pass], module, fp).unwrap_or_else(|e| panic!("{e}"));
             let text = print_module(&module);
             let again = parse_module("again.tir", &text).unwrap_or_else(|e| panic!("after {}: {e}", pass.name));
@@ -135,7 +133,7 @@ fn a_pipeline_stops_at_a_level_and_prints_what_is_asked_for() {
         let mut out = Vec::new();
         let print = Printing::After(vec!["lower-to-loops".into(), "lower-to-kernels".into()]);
         let watch = Watch { stop_after: Some(level), print, time: true };
-        run(model(), DEFAULT, &options, &watch, &mut out).unwrap();
+        run(model(), PASSES, &options, &watch, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
         assert_eq!(out.matches("// after ").count(), made, "{level}");
         assert!(out.contains(" ms  canonicalise\n"), "{out}");

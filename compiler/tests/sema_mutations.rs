@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
+use fastrand::Rng;
 use std::path::Path;
 use tiga_abi::FpMode;
 use tiga_ir::{Level, parse_module, print_module};
@@ -12,18 +13,6 @@ use tigac::lower::{LowerError, plan};
 use tigac::passes::{PassError, PassOptions, PipelineError, Watch};
 use tigac::pipeline;
 use tigac::sema::SemaOptions;
-
-/// Numbers that look random and are the same every time (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
-    }
-}
 
 /// Words, numbers and single signs.
 fn tokens(text: &str) -> Vec<String> {
@@ -39,21 +28,21 @@ fn tokens(text: &str) -> Vec<String> {
 }
 
 /// A few tokens dropped, doubled, exchanged, or replaced by others of any text.
-fn mutated(tokens: &[String], others: &[String], random: &mut Random) -> String {
+fn mutated(tokens: &[String], others: &[String], random: &mut Rng) -> String {
     let mut out = tokens.to_vec();
-    for _ in 0..=random.below(2) {
-        let i = random.below(out.len());
-        match random.below(4) {
+    for _ in 0..=random.usize(0..2) {
+        let i = random.usize(0..out.len());
+        match random.usize(0..4) {
             0 => drop(out.remove(i)),
             1 => out.insert(i, out[i].clone()),
             2 => {
-                let j = random.below(out.len());
+                let j = random.usize(0..out.len());
                 out.swap(i, j);
             }
             _ => {
                 // A word of the same text more often means something there.
-                let from = if random.below(2) == 0 { tokens } else { others };
-                out[i] = from[random.below(from.len())].clone();
+                let from = if random.usize(0..2) == 0 { tokens } else { others };
+                out[i] = from[random.usize(0..from.len())].clone();
             }
         }
     }
@@ -118,7 +107,7 @@ fn place(front: &Front, error: &LowerError) -> bool {
 fn changed_texts_are_refused_or_accepted_whole() {
     let texts: Vec<Vec<String>> = texts().iter().map(|t| tokens(t)).collect();
     let all: Vec<String> = texts.concat().into_iter().filter(|t| !t.trim().is_empty()).collect();
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = Rng::with_seed(0x9E37_79B9_7F4A_7C15);
     let (mut accepted, mut refused, mut compiled) = (0, 0, 0);
     for text in &texts {
         // Most changes of a text that is refused are refused.

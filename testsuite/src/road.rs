@@ -10,6 +10,9 @@ use tiga_ir::{Func, Module, SymKind};
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Context, Graph};
 use tigac::driver::Front;
 use tigac::pack::{Compilation, CompileOptions, compile, compile_loops, contents};
+use tigac::passes::loops::split_units;
+use tigac::passes::{Pass, Watch, run};
+use tigac::pipeline;
 use tigac::sema::SemaOptions;
 
 /// A module compiled in one way, opened and ready to run.
@@ -17,7 +20,9 @@ use tigac::sema::SemaOptions;
 pub struct Road {
     /// How it was compiled.
     pub options: CompileOptions,
-    /// Its host and loops functions, as the pipeline left them.
+    /// Its host and loops functions before reductions are split into units: what the default mode means.
+    pub whole: Module,
+    /// The same as the pipeline left them.
     pub loops: Module,
     /// Its kernels.
     pub kernels: Module,
@@ -37,7 +42,7 @@ impl Road {
     pub fn of_domain(module: &Module, options: CompileOptions) -> Result<Self> {
         let compilation = compile(module, &options).context("compiling")?;
         let programs = module.funcs.values().map(manifest_of).collect();
-        Self::pack(compilation, programs, options)
+        Self::pack(whole(module, pipeline::PASSES, &options)?, compilation, programs, options)
     }
 
     /// Compiles the host functions of a module and what they launch; other functions are left out.
@@ -48,14 +53,14 @@ impl Road {
         let compilation = compile_loops(module.clone(), &options).context("compiling")?;
         let hosts = module.funcs.values().filter(|f| f.level == tiga_ir::Level::Host);
         let programs = hosts.map(manifest_of).collect();
-        Self::pack(compilation, programs, options)
+        Self::pack(whole(module, pipeline::of_loops(), &options)?, compilation, programs, options)
     }
 
-    fn pack(compilation: Compilation, programs: Vec<Program>, options: CompileOptions) -> Result<Self> {
+    fn pack(whole: Module, compilation: Compilation, programs: Vec<Program>, options: CompileOptions) -> Result<Self> {
         let bytes = tiga_bundle::write(&contents(&compilation, programs, &options).context("packing")?)?;
         let bundle = Bundle::from_bytes(bytes.clone()).context("opening")?;
         let Compilation { loops, kernel_module: kernels, code, .. } = compilation;
-        Ok(Self { options, loops, kernels, llvm_ir: code.llvm_ir().to_owned(), bytes, bundle })
+        Ok(Self { options, whole, loops, kernels, llvm_ir: code.llvm_ir().to_owned(), bytes, bundle })
     }
 
     /// Runs a program on values in the order of its parameters; gives its results in their order.
@@ -94,16 +99,35 @@ impl Road {
         shapes.iter().zip(&arrays).map(tensor).collect()
     }
 
-    /// What the loops interpreter makes of the program.
+    /// What the loops interpreter makes of the program, with reductions whole.
     ///
     /// # Errors
     /// The interpreter refuses it; a result that nothing has written.
     pub fn interpret(&self, program: &str, values: &[Value], dims: &[(&str, i64)]) -> Result<Vec<Tensor>> {
-        let mut options = interp::Options::default();
-        options.sizes.extend(dims.iter().map(|(name, value)| ((*name).into(), *value)));
-        let results = interp::run_host(&self.loops, program, &mut values.to_vec(), &options)?;
-        results.into_iter().map(result).collect()
+        interpret(&self.whole, program, values, dims)
     }
+
+    /// The same with reductions split into units.
+    ///
+    /// # Errors
+    /// As [`Road::interpret`].
+    pub fn interpret_split(&self, program: &str, values: &[Value], dims: &[(&str, i64)]) -> Result<Vec<Tensor>> {
+        interpret(&self.loops, program, values, dims)
+    }
+}
+
+fn interpret(loops: &Module, program: &str, values: &[Value], dims: &[(&str, i64)]) -> Result<Vec<Tensor>> {
+    let mut options = interp::Options::default();
+    options.sizes.extend(dims.iter().map(|(name, value)| ((*name).into(), *value)));
+    let results = interp::run_host(loops, program, &mut values.to_vec(), &options)?;
+    results.into_iter().map(result).collect()
+}
+
+/// Runs the passes that stand before the split into units.
+fn whole(module: &Module, passes: &[Pass], options: &CompileOptions) -> Result<Module> {
+    let split = passes.iter().position(|pass| pass.name == split_units::PASS.name);
+    let before = &passes[..split.expect("the pipeline splits reductions")];
+    Ok(run(module.clone(), before, &options.passes(), &Watch::default(), &mut std::io::sink())?)
 }
 
 /// The domain functions of a model's text.

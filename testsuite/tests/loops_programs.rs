@@ -108,6 +108,7 @@ impl Compiled {
             if road.options.law.fp == FpMode::Strict {
                 same(&made, &written, "what the pipeline made");
             }
+            same(&road.interpret_split(self.host, values, &[]).unwrap(), &made, "split into units");
             for context in &cuts() {
                 same(&road.run(self.host, values, &[], context).unwrap(), &made, self.host);
             }

@@ -1,29 +1,21 @@
-//! Elements that tend to expose a wrong spelling, and a small deterministic generator of others.
+//! Elements that tend to expose a wrong spelling, and random others.
 
+use fastrand::Rng;
 use tiga_abi::DType;
 use tiga_ir::Scalar;
 
-/// A sequence of numbers that is the same in every run (splitmix64).
-pub struct Random(u64);
+/// Elements that are the same in every run.
+pub struct Random(Rng);
 
 impl Random {
     /// The sequence of a seed.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        Self(Rng::with_seed(seed))
     }
 
     /// A number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.bits() % bound as u64) as usize
+        self.0.usize(0..bound)
     }
 
     /// A special element, random bits, or a float of everyday size.
@@ -31,8 +23,8 @@ impl Random {
         let special = specials(dtype);
         match self.below(3) {
             0 => special[self.below(special.len())],
-            1 if dtype.is_float() => Scalar::from_f64(dtype, (self.bits() as i64 >> 40) as f64 / 512.0),
-            _ => Scalar::from_bits(dtype, self.bits()),
+            1 if dtype.is_float() => Scalar::from_f64(dtype, (self.0.u64(..) as i64 >> 40) as f64 / 512.0),
+            _ => Scalar::from_bits(dtype, self.0.u64(..)),
         }
     }
 }

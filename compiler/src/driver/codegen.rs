@@ -29,7 +29,7 @@ impl CodegenArgs {
     pub(super) fn run_passes(&self, analysis: &Analysis, watch: &Watch) -> Result<Module, PipelineError> {
         let mut options = PassOptions::for_target(self.target, self.passes.fp());
         options.kernel.specialize = self.passes.specialize();
-        run(analysis.ir.clone(), pipeline::of(self.passes.fp()), &options, watch, &mut std::io::stderr())
+        run(analysis.ir.clone(), pipeline::PASSES, &options, watch, &mut std::io::stderr())
     }
 
     /// Refuses to specialise for a dimension that no program has.

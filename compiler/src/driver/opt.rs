@@ -109,7 +109,7 @@ impl Cli {
             verify(&module, options.machine)?;
             return Ok(Outcome::Done);
         }
-        let passes = if self.pipeline { pipeline::of(self.passes.fp()) } else { &self.pass };
+        let passes = if self.pipeline { pipeline::PASSES } else { &self.pass };
         let done = passes::run(module, passes, &options, &self.watch.watch(), &mut std::io::stderr());
         let module = match done.map_err(anyhow::Error::from) {
             Ok(module) => module,

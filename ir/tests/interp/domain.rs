@@ -198,19 +198,6 @@ fn pagerank_with_a_dangling_node() {
     assert!(pagerank(&g, 1e-10, 200).1 < 30);
 }
 
-/// As large as ego-Facebook. Run with `--ignored` to see what a round costs.
-#[test]
-#[ignore = "a measurement"]
-fn pagerank_costs() {
-    let mut random = Random(1);
-    let col: Vec<i64> = (0..176_468).map(|_| random.below(4_039) as i64).collect();
-    let row_ptr = (0..=4_039).map(|i| i * 176_468 / 4_039).collect();
-    let g = Relation::csr(4_039, row_ptr, col).unwrap();
-    let start = std::time::Instant::now();
-    let (_, rounds) = pagerank(&g, 0.0, 10);
-    println!("{:?} for {rounds} rounds", start.elapsed());
-}
-
 #[test]
 fn special_values_in_rows() {
     let (inf, nan) = (f32::INFINITY, f32::NAN);

@@ -72,7 +72,7 @@ fn a_row_kernel_sums_with_a_masked_tail() {
     let (row, col) = ([0i64, 2, 3, 5], [0i32, 2, 1, 0, 1]);
     let w = [2.0f32, 3.0, 4.0, 5.0, 6.0];
     for features in 1..5usize {
-        let x = Random(features as u64).f32s(3 * features);
+        let x = Random::of_seed(features as u64).f32s(3 * features);
         let mut memory = [lent(&row), lent(&col), lent(&w), lent(&x), KernelMemory::unwritten(12 * features)];
         let f = features as i64;
         // The units are cut anywhere.

@@ -34,7 +34,7 @@ loops @heat.0<set S, set D, edges E, dim F>(%g: graph<csr, S -> D, E>, %T: buf<f
 #[test]
 fn the_fold_shape_is_the_domain_bit_for_bit() {
     let module = module(HEAT);
-    let mut random = Random(7);
+    let mut random = Random::of_seed(7);
     for (n, features) in [(0, 3), (5, 0), (40, 1), (30, 5)] {
         let g = random.graph(n.max(1), n, 9, 7);
         let inputs = [
@@ -297,7 +297,7 @@ fn sums_of_floats_have_the_bits_of_their_tree() {
       return
     }";
     let module = module(text);
-    let x = Random(99).f32s(9 * 5);
+    let x = Random::of_seed(99).f32s(9 * 5);
     for (features, acc) in [(1, 3), (3, 2), (5, 1)] {
         for n in 0..10 {
             let mut args = [tensor(&[n, features], &x[..n * features]), unwritten::<f32>(&[features])];
@@ -333,7 +333,7 @@ fn a_step_starts_from_the_identities() {
       return
     }";
     let module = module(text);
-    let mut random = Random(4);
+    let mut random = Random::of_seed(4);
     let g = random.graph(8, 12, 7, 5);
     let (x, w) = (random.f32s(16), random.f32s(g.num_edges()));
     let mut args = [g.clone().into(), tensor(&[8, 2], &x), field(&w), unwritten::<f32>(&[12, 2])];

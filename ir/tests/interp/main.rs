@@ -8,6 +8,7 @@ mod loops;
 mod programs;
 mod reducers;
 
+use fastrand::Rng;
 use tiga_ir::interp::{Buffer, Element, Relation, Tensor, Value};
 use tiga_ir::{Module, parse_module};
 
@@ -47,23 +48,20 @@ fn numbers<T: Element>(value: &Value) -> Vec<T> {
     tensor.numbers().unwrap()
 }
 
-/// Numbers from 0 up to but not including 1, always the same for a seed.
-struct Random(u64);
+/// Numbers and graphs, always the same for a seed.
+struct Random(Rng);
 
 impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+    fn of_seed(seed: u64) -> Self {
+        Random(Rng::with_seed(seed))
     }
 
     fn below(&mut self, n: usize) -> usize {
-        (self.bits() >> 11) as usize % n
+        self.0.usize(0..n)
     }
 
     fn f32s(&mut self, n: usize) -> Vec<f32> {
-        (0..n).map(|_| (self.bits() >> 40) as f32 / (1 << 24) as f32 - 0.5).collect()
+        (0..n).map(|_| self.0.f32() - 0.5).collect()
     }
 
     /// Rows of up to `degree` edges; each `hub`-th one has ten times as many.

@@ -84,7 +84,7 @@ fn gat(g: &Relation, (h, d): (usize, usize), z: &[f64], s: &[f64], t: &[f64]) ->
 
 #[test]
 fn gat_forward_is_the_domain_and_close_to_two_passes() {
-    let mut random = Random(11);
+    let mut random = Random::of_seed(11);
     let (n, h, d) = (24, 3, 4);
     let g = random.graph(n, n, 6, 5);
     let inputs: Vec<Vec<f32>> = [n * h * d, n * h, n * h].iter().map(|len| random.f32s(*len)).collect();
@@ -109,7 +109,7 @@ fn gat_forward_is_the_domain_and_close_to_two_passes() {
 
 #[test]
 fn gat_gradient_is_that_of_differences() {
-    let mut random = Random(5);
+    let mut random = Random::of_seed(5);
     let (n, h, d) = (7, 2, 3);
     let g = random.graph(n, n, 4, 0);
     let [z, s, t, ob] = [n * h * d, n * h, n * h, n * h * d].map(|len| random.f32s(len));
@@ -142,7 +142,7 @@ struct Mlp {
 
 impl Mlp {
     fn new(seed: u64) -> Self {
-        let mut random = Random(seed);
+        let mut random = Random::of_seed(seed);
         let (n, f, h, o) = (6, 2, 4, 3);
         let g = random.graph(n, n, 4, 0);
         let inputs = [n * f, g.num_edges() * f, 3 * f * h, h, h * o].map(|len| random.f32s(len));
@@ -235,7 +235,7 @@ fn edge_mlp_gradient_is_that_of_differences() {
 
 #[test]
 fn a_hub_has_the_same_bits_in_units_and_whole() {
-    let mut random = Random(77);
+    let mut random = Random::of_seed(77);
     for (leaf, features) in [(512, 1), (512, 3), (2, 1), (3, 5), (7, 64)] {
         let text = HUB.replace("512", &leaf.to_string());
         let module = parse(&text);
@@ -264,7 +264,7 @@ fn a_hub_has_the_same_bits_in_units_and_whole() {
 #[test]
 fn a_transposed_relation_reads_edge_fields_by_edge() {
     let module = parse(TRANSPOSED);
-    let mut random = Random(13);
+    let mut random = Random::of_seed(13);
     let (s, d) = (9, 12);
     let g = random.graph(s, d, 5, 0);
     let (y, b, w) = (random.f32s(d), random.f32s(s), random.f32s(g.num_edges()));
@@ -300,7 +300,7 @@ fn cell_list(pos: &[f32], reverse: bool) -> (Vec<i64>, Vec<i64>) {
 fn lennard_jones_through_cells_is_that_of_all_pairs() {
     let module = parse(LENNARD_JONES);
     let n = 40;
-    let pos = Random(3).f32s(3 * n);
+    let pos = Random::of_seed(3).f32s(3 * n);
     let (cutoff, eps, sig) = (1.0f32 / 3.0, 0.7f32, 0.1f32);
     let mut expected = 0.0f64;
     for i in 0..n {

@@ -8,12 +8,10 @@ use fastrand::Rng;
 use std::ops::AddAssign;
 use tiga_abi::{CpuTarget, FpMode};
 use tiga_backend_llvm::OptLevel;
+use tiga_ir::Module;
 use tiga_ir::interp::{Tensor, run_domain};
-use tiga_ir::{Level, Module};
 use tiga_runtime::{Context, UnitOrder};
 use tigac::pack::CompileOptions;
-use tigac::passes::{Watch, run};
-use tigac::pipeline;
 
 /// How a program is compiled: a function of its seed, so that it fails alone as it did among others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,15 +145,6 @@ pub struct Judge {
     default: Road,
 }
 
-/// Host and loops functions before reductions are split into units.
-fn whole_loops(module: &Module, options: &CompileOptions) -> Result<Module, Fault> {
-    let passes = pipeline::of(options.law.fp);
-    let down = passes.iter().position(|p| p.makes == Some(Level::Loops)).expect("a pipeline goes down to loops");
-    let watch = Watch::default();
-    let lowered = run(module.clone(), &passes[..=down], &options.passes(), &watch, &mut std::io::sink());
-    lowered.map_err(|e| Fault::Compile(e.into()))
-}
-
 impl Judge {
     /// Compiles the programs; every module on the way must come back from its text, and LLVM's must be valid.
     ///
@@ -165,7 +154,7 @@ impl Judge {
         fixed_point("domain", module)?;
         let road = |fp| {
             let road = Road::of_domain(module, way.options(fp)).map_err(Fault::Compile)?;
-            fixed_point("loops", &whole_loops(module, &road.options)?)?;
+            fixed_point("loops", &road.whole)?;
             fixed_point("split loops", &road.loops)?;
             fixed_point("kernel", &road.kernels)?;
             verified_outside(&road.llvm_ir)?;

@@ -1,5 +1,6 @@
 //! Replaces each call of a program by the program's code, with its sets and dimensions made those of the arguments.
 
+use crate::limits::{CODE, REGIONS};
 use crate::passes::{Excess, Pass, PassError, PassOptions};
 use indexmap::{IndexMap, IndexSet};
 use tiga_abi::{Poly, Symbol};
@@ -14,11 +15,6 @@ pub const PASS: Pass = Pass {
     makes: None,
     run,
 };
-
-/// Instructions of all domain functions together.
-const INSTRUCTIONS: usize = 200_000;
-/// Loops, branches and messages inside each other: what the text form reads back.
-const REGIONS: usize = 60;
 
 /// Inlines all calls, those in what was inlined too: calls form no cycle.
 ///
@@ -137,7 +133,7 @@ impl Inliner<'_> {
         self.written += size.insts;
         self.deepest = self.deepest.max(self.depth + size.depth);
         let excess = match () {
-            () if self.written > INSTRUCTIONS => Some(Excess::Large),
+            () if self.written > CODE => Some(Excess::Large),
             () if self.deepest > REGIONS => Some(Excess::Deep),
             () => None,
         };

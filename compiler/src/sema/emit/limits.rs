@@ -1,15 +1,12 @@
 //! Bounds on what inlining may make of a file, so that a short text cannot ask for endless work.
 
+use crate::limits::{CODE, REGIONS};
 use std::cell::Cell;
 use tiga_ir::TypeError;
 use tiga_source::Span;
 
-/// Expressions written, over all programs of a file.
-const EXPRESSIONS: usize = 200_000;
 /// Expressions inside each other, calls followed.
 const DEPTH: usize = 768;
-/// Loops, branches and messages inside each other: what the text form of the IR reads back.
-const REGIONS: usize = 60;
 
 /// Why a checked program has no function.
 #[derive(Debug)]
@@ -38,7 +35,7 @@ impl Limits {
     /// One more expression, inside the ones that were not left.
     pub(super) fn enter(&self, span: Span) -> Result<(), EmitError> {
         self.written.set(self.written.get() + 1);
-        if self.written.get() > EXPRESSIONS {
+        if self.written.get() > CODE {
             return Err(EmitError::Limit(span, "large"));
         }
         if self.depth.get() >= DEPTH {
