@@ -31,6 +31,7 @@ mod resolve;
 mod signature;
 mod ty;
 
+pub use check::function_names;
 pub use error::SemaError;
 
 use check::Checker;

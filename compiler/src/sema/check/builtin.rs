@@ -60,8 +60,8 @@ fn callable(name: &str) -> Option<Op> {
     ops::lookup(name).filter(called)
 }
 
-/// All functions there are.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+/// The names of all functions of the language that are built.
+pub fn names() -> impl Iterator<Item = &'static str> {
     let ops = ops::ALL.iter().map(|op| op.0.name()).filter(|n| callable(n).is_some());
     SPECIAL.into_iter().chain(DType::ALL.iter().map(|d| d.name())).chain(ops)
 }

@@ -12,6 +12,7 @@ mod message;
 mod operator;
 mod scope;
 
+pub use builtin::names as function_names;
 pub(crate) use message::MessageBody;
 
 use super::error::SemaError;
