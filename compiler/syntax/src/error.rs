@@ -47,6 +47,8 @@ pub enum SyntaxError {
     UnnamedResult,
     #[error("expected `{expected}`, found `{found}`")]
     WrongSign { expected: &'static str, found: &'static str },
+    #[error("cannot assign to `{name}`")]
+    Assignment { name: String },
     #[error("comments begin with `//`")]
     CommentStyle,
     #[error("{count} more syntax errors are not shown")]
@@ -74,7 +76,7 @@ impl SyntaxError {
             SyntaxError::MissingEdge { .. } => "TG0015",
             SyntaxError::UnusedDoc | SyntaxError::MisplacedModuleDoc => "TG0016",
             SyntaxError::UnnamedResult => "TG0017",
-            SyntaxError::WrongSign { .. } => "TG0018",
+            SyntaxError::WrongSign { .. } | SyntaxError::Assignment { .. } => "TG0018",
             SyntaxError::CommentStyle => "TG0019",
             SyntaxError::TooManyErrors { .. } => "TG0020",
         }
@@ -141,12 +143,24 @@ fn character_advice(text: &str, diagnostic: Diagnostic) -> Diagnostic {
     }
 }
 
+/// `f` and `UL` as in C, `u8` as in Rust.
+fn is_foreign_suffix(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let sized = lower.strip_prefix(['i', 'u', 'f']).is_some_and(|bits| bits.bytes().all(|b| b.is_ascii_digit()));
+    sized || matches!(lower.as_str(), "d" | "l" | "ll" | "ul" | "ull" | "usize" | "isize")
+}
+
 fn number_advice(text: &str, diagnostic: Diagnostic) -> Diagnostic {
     let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
     match suffix {
-        "f16" | "bf16" | "f32" | "f64" | "i32" | "i64" => diagnostic
-            .help(format!("literals take their type from where they stand; to force it, write `{suffix}({number})`")),
+        "f16" | "bf16" | "f32" | "f64" | "i32" | "i64" => diagnostic.help(format!(
+            "numbers have no suffix: they take their type from where they stand; to force it, write \
+             `{suffix}({number})`"
+        )),
+        _ if is_foreign_suffix(suffix) => {
+            diagnostic.help("numbers have no suffix: they take their type from where they stand")
+        }
         _ if number == "0" && suffix.starts_with(['x', 'b', 'o']) => diagnostic.help("numbers are written in decimal"),
         _ if suffix.starts_with(['e', 'E']) => diagnostic.help("an exponent is written `1e-6`"),
         _ => diagnostic.help("names do not begin with a digit"),

@@ -31,6 +31,7 @@ pub(crate) fn explain<'i>(input: &ItemText<'i>, lexemes: &[Lexeme<'i>], failure:
         Scene::foreign_sign,
         Scene::chained_comparison,
         Scene::unnamed_result,
+        Scene::assignment,
         Scene::wrong_sign,
         Scene::reserved_word,
         Scene::missing_value,
@@ -211,6 +212,40 @@ impl<'i> Scene<'_, 'i> {
         }
         let span = if bare { self.span() } else { self.span_before(1) };
         Some(Explanation { diagnostic: Some(SyntaxError::UnnamedResult.at(span)), repair: None })
+    }
+
+    /// `x = x + 1.0;` where a statement or a block's value begins.
+    fn assignment(&self) -> Option<Explanation<'i>> {
+        let starts = matches!(self.before(2), Some(Token::Semi | Token::LBrace));
+        let assigns = self.found() == Some(Token::Assign) && self.before(1).is_some_and(Token::is_name);
+        if !(starts && assigns && self.expected.has("==")) || self.expected.has(":") {
+            return None;
+        }
+        let name = self.span_before(1);
+        let advice = format!("values do not change; name a new one: `let {} = …`", self.text(name));
+        let error = SyntaxError::Assignment { name: self.text(name).to_owned() }.at(self.span());
+        let i = self.index;
+        // What ends with `;` reads on as a `let`; what does not is the block's value.
+        let repair = match self.ends_statement() {
+            true => self.replace(i - 1, i - 1, Some(Token::Let)),
+            false => self.replace(i - 1, i + 1, None),
+        };
+        Some(Explanation { diagnostic: Some(error.help(advice)), repair })
+    }
+
+    /// Whether a `;` comes before what surrounds the failure closes.
+    fn ends_statement(&self) -> bool {
+        let mut depth = 0usize;
+        for lexeme in &self.lexemes[self.index..] {
+            match lexeme.token {
+                Token::Semi if depth == 0 => return true,
+                token if token.closer().is_some() => depth += 1,
+                token if token.is_closer() && depth == 0 => return false,
+                token if token.is_closer() => depth -= 1,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// One of `=`, `:`, `==`, `->`, `,` where another stands.
