@@ -153,3 +153,85 @@ fn a_conversion_that_may_lose_something_says_what() {
         }
     }
 }
+
+/// Demands texts in what is said of a model, and others that are not said.
+#[track_caller]
+fn advises(text: &str, parts: &[&str], never: &[&str]) {
+    let said = rendered(text);
+    for part in parts {
+        assert!(said.contains(part), "{part} is missing from\n{said}");
+    }
+    for part in never {
+        assert!(!said.contains(part), "{part} is said in\n{said}");
+    }
+}
+
+#[test]
+fn a_field_without_its_record_is_shown_with_it() {
+    let one = "message m(src: {rank: f32}, rang: f32) -> f32 { edge { 2.0 * rank } reduce sum }\n";
+    advises(one, &["`src` has a field of this name", "2.0 * src.rank"], &["similar name"]);
+    let two = "message m(src: {x: f32}, dst: {x: f32}) -> f32 { edge { 2.0 * x } reduce sum }\n";
+    advises(two, &["help: fields of this name are `src.x` and `dst.x`"], &["similar name"]);
+    // The node function sees no `src`.
+    let hidden = "message m(src: {x: f32}) -> f32 { edge { src.x } reduce sum node(s) { s * x } }\n";
+    advises(hidden, &["cannot find value `x`"], &["has a field of this name"]);
+}
+
+#[test]
+fn an_assignment_is_answered_with_let() {
+    let text = "program p(x: f32) -> (y: f32) {\n    x = x + 1.0;\n    x\n}\n";
+    advises(text, &["cannot assign to `x`", "values do not change; name a new one: `let x = …`"], &["=="]);
+    let last = "program p(x: f32) -> (y: f32) {\n    x = x + 1.0\n}\n";
+    advises(last, &["cannot assign to `x`"], &["==", "let` statement"]);
+    let compared = "program p(x: f32) -> (y: f32) { if x = 2.0 { x } else { 1.0 } }\n";
+    advises(compared, &["equality is `==`"], &["cannot assign"]);
+}
+
+#[test]
+fn names_of_one_letter_and_the_item_itself_are_not_suggested() {
+    let set = "program p<F>(x: f32[N, F]) -> (y: f32) { 1.0 }\n";
+    advises(set, &["declare a set with `<set N>` or `graph<N>`"], &["similar name"]);
+    let letter = "program p(x: f32) -> (y: f32) { z }\n";
+    advises(letter, &["cannot find value `z`"], &["similar name"]);
+    for item in ["program diffuses(x: f32) -> (y: f32)", "fn diffuses(x: f32) -> f32"] {
+        advises(&format!("{item} {{ diffuse(x) }}\n"), &["cannot find function `diffuse`"], &["similar name"]);
+    }
+    let other = "fn diffuses(x: f32) -> f32 { x }\nprogram p(x: f32) -> (y: f32) { diffuse(x) }\n";
+    advises(other, &["a function with a similar name exists"], &[]);
+    advises(
+        "const half: f32 = hal\nprogram p() -> (y: f32) { half }\n",
+        &["cannot find value `hal`"],
+        &["similar name"],
+    );
+}
+
+#[test]
+fn an_integer_is_converted_to_the_float_it_meets() {
+    let program =
+        |body: &str| format!("program p<set N>(x: f32[N], w: f64[N], d: i64[N]) -> (y: f32[N]) {{ {body} }}\n");
+    for body in ["x / sqrt(d)", "sqrt(d) * -x", "(x + 1.0) * exp(sqrt(d))"] {
+        advises(&program(body), &["(f32(d))"], &["f64(d)"]);
+    }
+    advises(&program("w * sqrt(d)"), &["sqrt(f64(d))"], &["f32(d)"]);
+    for body in ["sqrt(d)", "x * half(sqrt(d))"] {
+        let text = program(body) + "fn half(w: f64) -> f32 { f32(w) }\n";
+        advises(&text, &["convert it: `f32(d)` or `f64(d)`"], &[]);
+    }
+}
+
+#[test]
+fn numbers_with_suffixes_are_told_that_there_are_none() {
+    for number in ["2.0f", "1f32", "3u8", "1UL", "7i64"] {
+        advises(&format!("program p(x: f32) -> (y: f32) {{ x + {number} }}\n"), &["numbers have no suffix"], &[]);
+    }
+    advises("program p(x: f32) -> (y: f32) { x + 1st }\n", &["names do not begin with a digit"], &["suffix"]);
+}
+
+#[test]
+fn softmax_of_features_asks_for_its_axis() {
+    let text = "program p<set N, F>(h: f32[N, F]) -> (y: f32[N, F]) { softmax(h) }\n";
+    let parts = ["say over which axis, as in `softmax(h, axis: -1)`", "max(h, axis: -1)", "sum(e, axis: -1)"];
+    advises(text, &parts, &["max(h))", "sum(e)"]);
+    let field = "program p<set N>(h: f32[N]) -> (y: f32[N]) { log_softmax(h) }\n";
+    advises(field, &["write `let d = h - max(h)"], &["axis"]);
+}

@@ -6,7 +6,7 @@ use super::super::items::Entry;
 use super::super::ty::Ty;
 use super::arguments::Site;
 use super::{Callee, Checker, count};
-use tiga_source::{Span, nearest};
+use tiga_source::{Diagnostic, Span, nearest};
 use tiga_syntax::ast::{self, ArgKind, ExprKind};
 
 /// Functions of the language that this compiler does not have yet.
@@ -154,7 +154,11 @@ impl Checker<'_> {
         site: Site,
     ) -> Vec<Option<Expr>> {
         let arranged = self.arrange(signature, args, site);
-        arranged.into_iter().map(|arg| arg.map(|a| self.expr(a))).collect()
+        // What the call's value meets says nothing of its arguments.
+        let meets = self.meets.take();
+        let args = arranged.into_iter().map(|arg| arg.map(|a| self.expr(a))).collect();
+        self.meets = meets;
+        args
     }
 
     /// A `fn` item.
@@ -210,16 +214,14 @@ impl Checker<'_> {
         }
         if LATER_FUNCTIONS.contains(&name.text.as_str()) {
             let error = SemaError::Function { name: name.text.clone() }.at(name.span);
-            let error = match self.instead(&name.text, args) {
-                Some(text) => error.help(format!("write `{text}`")),
-                None => error,
-            };
-            return self.fail(error, span);
+            let help = self.instead(&name.text, args);
+            return self.fail(help.into_iter().fold(error, Diagnostic::help), span);
         }
         self.evaluate(args);
         let error = SemaError::UnknownFunction { name: name.text.clone() }.at(name.span).label("not found");
         let items = self.table.names(|e| matches!(e, Entry::Message(_) | Entry::Function(_) | Entry::Program(_)));
-        let mut candidates: Vec<&str> = items.collect();
+        // Nothing calls itself.
+        let mut candidates: Vec<&str> = items.filter(|n| self.item.as_deref() != Some(*n)).collect();
         for name in super::builtin::names() {
             candidates.push(name);
         }

@@ -118,18 +118,37 @@ impl Checker<'_> {
         let locals = self.scope.names();
         let generics = self.generics.keys().map(|s| &**s).filter(|s| !s.contains('.'));
         let constants = self.table.names(|e| matches!(e, Entry::Constant(_)));
+        let constants = constants.filter(|n| self.item.as_deref() != Some(*n));
         let candidates: Vec<&str> = locals.chain(generics).chain(constants).chain(NAMED_NUMBERS).collect();
-        let diagnostic = match nearest(&name.text, candidates) {
-            Some(near) => error.suggest(name.span, "a similar name exists", near),
-            None if super::builtin::names().any(|n| n == name.text) => {
+        let diagnostic = match (self.fields_named(&name.text).as_slice(), nearest(&name.text, candidates)) {
+            ([record], _) => {
+                let text = format!("`{record}` has a field of this name");
+                error.suggest(name.span, text, format!("{record}.{}", name.text))
+            }
+            ([records @ .., last], _) => {
+                let field = |record: &&str| format!("`{record}.{}`", name.text);
+                let all: Vec<String> = records.iter().map(field).collect();
+                error.help(format!("fields of this name are {} and {}", all.join(", "), field(last)))
+            }
+            ([], Some(near)) => error.suggest(name.span, "a similar name exists", near),
+            ([], None) if super::builtin::names().any(|n| n == name.text) => {
                 error.help(format!("`{0}` is a function: `{0}(…)`", name.text))
             }
-            None if matches!(name.text.as_str(), "src" | "edge") && self.message.is_some() => {
+            ([], None) if matches!(name.text.as_str(), "src" | "edge") && self.message.is_some() => {
                 error.help("the node function sees the reduced values, `dst` and the message's parameters")
             }
-            None => error,
+            ([], None) => error,
         };
         self.fail(diagnostic, name.span)
+    }
+
+    /// The records in scope that have a field of a name.
+    fn fields_named(&self, name: &str) -> Vec<&'static str> {
+        let has = |record: &&str| {
+            let ty = self.lookup(record).map(|id| &self.locals[id.0].ty);
+            matches!(ty, Some(Ty::Record(fields)) if fields.iter().any(|(field, _)| **field == *name))
+        };
+        ["src", "dst", "edge"].into_iter().filter(has).collect()
     }
 
     fn field(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Expr {

@@ -10,6 +10,9 @@ use tiga_syntax::ast::{self, ArgKind};
 /// Functions for which there may be something.
 const REPLACED: [&str; 6] = ["dot", "softmax", "log_softmax", "variance", "any", "all"];
 
+/// Those whose values add up to one over what they go over.
+const NORMALISERS: [&str; 2] = ["softmax", "log_softmax"];
+
 /// What a function goes over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
@@ -20,7 +23,8 @@ enum Reach {
 }
 
 impl Checker<'_> {
-    /// Text that means the same for these arguments, if there is one that is defined for them and as exact.
+    /// Advice to write a text that means the same for these arguments, if there is one that is defined for them and as
+    /// exact.
     pub(super) fn instead(&mut self, function: &str, args: &[ast::Arg]) -> Option<String> {
         if !REPLACED.contains(&function) {
             return None;
@@ -39,9 +43,17 @@ impl Checker<'_> {
             ([a, b], [left, right]) if function == "dot" && axis.is_none() => {
                 let numbers = !self.elems.domain(a.elem).contains(tiga_abi::DType::Bool);
                 let vectors = a.same_shape(b) && !a.dims.is_empty() && numbers && self.elems.unify(a.elem, b.elem);
-                vectors.then(|| format!("sum({} * {}, axis: -1)", self.called(left, "a"), self.called(right, "b")))
+                let text = || format!("sum({} * {}, axis: -1)", self.called(left, "a"), self.called(right, "b"));
+                vectors.then(|| write(&text()))
             }
-            ([x], [value]) => self.instead_of_one(function, x, self.called(value, "x"), axis),
+            // To normalise over the entities of a set is seldom what is meant where there are features.
+            ([x], [value]) if axis.is_none() && !x.dims.is_empty() && NORMALISERS.contains(&function) => {
+                let name = self.called(value, "x");
+                let text = self.instead_of_one(function, x, name, Some(-1));
+                let text = text.map_or(String::new(), |text| format!("; over the last one, write `{text}`"));
+                Some(format!("say over which axis, as in `{function}({name}, axis: -1)`{text}"))
+            }
+            ([x], [value]) => self.instead_of_one(function, x, self.called(value, "x"), axis).as_deref().map(write),
             _ => None,
         }
     }
@@ -81,6 +93,10 @@ impl Checker<'_> {
             _ => otherwise,
         }
     }
+}
+
+fn write(text: &str) -> String {
+    format!("write `{text}`")
 }
 
 /// What an axis means, by the rule of reductions; [`None`] if there is no such axis.

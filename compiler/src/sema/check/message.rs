@@ -40,6 +40,7 @@ impl<'a> Checker<'a> {
         let signature = &message.signature;
         let mut checker = Checker::new(table, &signature.generics, errors);
         checker.message = Some(signature.name.clone());
+        checker.item = Some(signature.name.clone());
         for param in &signature.params {
             checker.bind(&param.name, param.ty.clone(), param.span);
         }

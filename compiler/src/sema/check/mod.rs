@@ -46,6 +46,10 @@ pub(crate) struct Checker<'a> {
     whole_graph: Option<(Span, String)>,
     /// What is refused by [`Checker::whole_graph`]; set inside messages.
     message: Option<String>,
+    /// What is being checked: never the name that was meant inside it.
+    item: Option<String>,
+    /// The float type that the value being checked goes together with, where that is plain.
+    meets: Option<DType>,
 }
 
 impl<'a> Checker<'a> {
@@ -63,6 +67,8 @@ impl<'a> Checker<'a> {
             shorthands: Vec::new(),
             whole_graph: None,
             message: None,
+            item: None,
+            meets: None,
         }
     }
 
@@ -75,6 +81,7 @@ impl<'a> Checker<'a> {
         errors: &'a mut Vec<Diagnostic>,
     ) -> Body {
         let mut checker = Checker::new(table, &signature.generics, errors);
+        checker.item = Some(signature.name.clone());
         for param in &signature.params {
             checker.bind(&param.name, param.ty.clone(), param.span);
         }
@@ -91,6 +98,7 @@ impl<'a> Checker<'a> {
         errors: &'a mut Vec<Diagnostic>,
     ) -> Body {
         let mut checker = Checker::new(table, generics, errors);
+        checker.item = Some(constant.ast.name.text.clone());
         let value = checker.expr(&constant.ast.value);
         if let Some((span, _)) = &checker.whole_graph {
             let error = SemaError::NotConstant.at(*span).label("known only when a program runs");

@@ -8,7 +8,7 @@ use super::Checker;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{Attrs, Op, ops};
 use tiga_source::{Diagnostic, Span};
-use tiga_syntax::ast::{self, BinaryOp};
+use tiga_syntax::ast::{self, BinaryOp, ExprKind};
 
 impl Checker<'_> {
     pub(super) fn binary(
@@ -19,11 +19,41 @@ impl Checker<'_> {
         right: &ast::Expr,
         span: Span,
     ) -> Expr {
-        let (left, right) = (self.expr(left), self.expr(right));
+        let meets = self.meets;
+        self.meets = self.glance(right).or(meets);
+        let seen = self.glance(left).or(meets);
+        let left = self.expr(left);
+        self.meets = seen;
+        let right = self.expr(right);
+        self.meets = meets;
         let Some((ir, domain)) = ir_op(op) else {
             return self.matmul(left, right, op_span, span);
         };
         self.elementwise(ir, vec![left, right], domain, (op.symbol(), op_span), span)
+    }
+
+    /// The float type of an expression, if names say it: so much is known of what is not checked yet.
+    fn glance(&self, expr: &ast::Expr) -> Option<DType> {
+        let float = |ty: &Ty| match ty {
+            Ty::Tensor(t) => self.elems.domain(t.elem).single().filter(|d| d.is_float()),
+            _ => None,
+        };
+        let local = |name: &ast::Name| self.lookup(&name.text).map(|id| &self.locals[id.0].ty);
+        match &expr.kind {
+            ExprKind::Name(name) => float(local(name)?),
+            ExprKind::Field { base, name } => match &base.kind {
+                ExprKind::Name(record) => match local(record)? {
+                    Ty::Record(fields) => fields.iter().find(|(n, _)| **n == name.text).and_then(|(_, ty)| float(ty)),
+                    _ => None,
+                },
+                _ => None,
+            },
+            ExprKind::Unary { operand, .. } => self.glance(operand),
+            ExprKind::Binary { op, left, right, .. } if is_arithmetic(*op) => {
+                self.glance(left).or_else(|| self.glance(right))
+            }
+            _ => None,
+        }
     }
 
     /// An elementwise op; `name` is what the source calls it, and `caret` where.
@@ -82,7 +112,16 @@ impl Checker<'_> {
         } else if defined == Domain::FLOAT {
             // A function of one operand is typed as an op of two equal ones.
             let once = args.iter().enumerate().filter(|(i, arg)| !args[..*i].iter().any(|a| a.span == arg.span));
-            once.fold(diagnostic, |d, (_, arg)| self.convert(d, arg, elem, Elem::Known(DType::F64)))
+            once.fold(diagnostic, |d, (_, arg)| match self.meets {
+                Some(float) => self.convert(d, arg, elem, Elem::Known(float)),
+                None => {
+                    let value = match &arg.kind {
+                        Kind::Local(id) => self.locals[id.0].name.as_str(),
+                        _ => "…",
+                    };
+                    d.help(format!("convert it: `f32({value})` or `f64({value})`"))
+                }
+            })
         } else {
             diagnostic
         };
@@ -233,6 +272,11 @@ const fn ir_op(op: BinaryOp) -> Option<(Op, Domain)> {
         BinaryOp::Rem => (ops::REM, Domain::ANY),
         BinaryOp::MatMul => return None,
     })
+}
+
+/// Whether the result has the type of the operands.
+const fn is_arithmetic(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem | BinaryOp::MatMul)
 }
 
 /// Which axes of two shapes that cannot be broadcast are not the same.
