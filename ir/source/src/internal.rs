@@ -45,7 +45,9 @@ impl Command {
         let mut out = format!("{} {}\n", self.name, self.version);
         // Writing to a string does not fail.
         let _ = writeln!(out, "host: {} {}", std::env::consts::ARCH, std::env::consts::OS);
-        let subcommand = std::env::args().nth(1).filter(|word| self.subcommands.contains(&word.as_str()));
+        // `args` panics for what is not UTF-8.
+        let word = std::env::args_os().nth(1).and_then(|word| word.into_string().ok());
+        let subcommand = word.filter(|word| self.subcommands.contains(&word.as_str()));
         let _ = writeln!(out, "command: {} {}", self.name, subcommand.unwrap_or_default());
         out.push_str(what);
         let _ = writeln!(out, "thread: {}", std::thread::current().name().unwrap_or("unnamed"));
@@ -58,7 +60,7 @@ impl Command {
         if REPORTED.swap(true, Ordering::Relaxed) {
             return;
         }
-        eprintln!("error: internal error: this is a bug of {}, whatever its input says", self.name);
+        say(format_args!("error: internal error: this is a bug of {}, whatever its input says", self.name));
         let stem = format!("{}-report-{}", self.name, std::process::id());
         let text = self.text(what);
         let written = create(&std::env::temp_dir(), &stem).and_then(|(path, mut file)| {
@@ -66,14 +68,19 @@ impl Command {
             Ok(path)
         });
         match written {
-            Ok(path) => eprintln!(
+            Ok(path) => say(format_args!(
                 "  = note: `{}` holds versions, the command's name and a backtrace, and nothing of the input\n  \
                  = help: please send it with a report of the bug",
                 path.display()
-            ),
-            Err(error) => eprintln!("  = note: no report could be written: {error}"),
+            )),
+            Err(error) => say(format_args!("  = note: no report could be written: {error}")),
         }
     }
+}
+
+/// Writes to the standard error stream if it takes anything: a panic in here would end the process without a report.
+fn say(text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 fn of_panic(info: &PanicHookInfo<'_>) -> String {
