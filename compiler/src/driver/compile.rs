@@ -2,10 +2,10 @@
 
 use super::codegen::{Codegen, CodegenArgs};
 use super::front::{Front, SemaArgs};
+use super::output::{check_distinct, is_standard, write};
 use super::{Outcome, refusal};
 use crate::passes::WatchArgs;
 use anyhow::{Context, bail};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -15,10 +15,13 @@ pub(super) struct Args {
     /// The model.
     #[arg(value_name = "FILE", required = true)]
     file: Option<PathBuf>,
-    /// Where the output goes; a bundle goes to FILE's name with `.tgb` in this folder if left out.
+    /// Where the output goes; `-` is the standard output, for texts.
     #[arg(short, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// What to write, and where: ast, ir, llvm-ir, asm, obj, bundle. Texts without a path go to the standard output.
+    /// What to write, and where: ast, the syntax tree; ir, the module before all passes (the domain level); llvm-ir
+    /// and asm, the code of all kernels; obj, the same as an object file; bundle, what `tiga run` takes. Without a path,
+    /// the texts ast, ir, llvm-ir and asm go to the standard output, obj and bundle to FILE's name with `.o` and `.tgb`
+    /// in this folder.
     #[arg(
         long,
         value_name = "KIND[=PATH]",
@@ -61,6 +64,11 @@ impl Kind {
         ("obj", Kind::Obj),
         ("bundle", Kind::Bundle),
     ];
+
+    /// What it is called on the command line.
+    fn name(self) -> &'static str {
+        Kind::ALL.into_iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
 
     /// Whether passes and a back end make it.
     fn is_code(self) -> bool {
@@ -107,18 +115,48 @@ impl FromStr for Emit {
 impl Args {
     /// Where one form goes: its own path, `-o`, its default name, or the standard output.
     fn path(&self, emit: &Emit, file: &Path) -> Option<PathBuf> {
-        let own = emit.path.clone().or_else(|| self.output.clone());
-        own.or_else(|| emit.kind.ending().map(|e| Path::new(file.file_name().unwrap_or_default()).with_extension(e)))
+        match emit.path.as_deref().or(self.output.as_deref()) {
+            Some(path) if is_standard(path) => None,
+            Some(path) => Some(path.into()),
+            None => emit.kind.ending().map(|e| Path::new(file.file_name().unwrap_or_default()).with_extension(e)),
+        }
+    }
+
+    /// Whether it is for what programs become.
+    fn wants_code(&self) -> bool {
+        !self.watch.stops() && self.emit.iter().any(|emit| emit.kind.is_code())
+    }
+
+    /// Where the module goes that `--stop-after` prints.
+    fn stopped_path(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| !is_standard(path))
+    }
+
+    /// Refuses outputs that cannot all be written without a loss.
+    fn check_outputs(&self, file: &Path) -> anyhow::Result<()> {
+        if self.watch.stops() {
+            return Ok(check_distinct(&[file], self.stopped_path().as_slice())?);
+        }
+        if self.output.is_some() && self.emit.iter().filter(|e| e.path.is_none()).count() > 1 {
+            bail!("`-o` names one file, but `--emit` asks for several: give each its own as KIND=PATH");
+        }
+        let paths: Vec<Option<PathBuf>> = self.emit.iter().map(|emit| self.path(emit, file)).collect();
+        if let Some(emit) = self.emit.iter().zip(&paths).find(|(e, path)| e.kind.ending().is_some() && path.is_none()) {
+            bail!("`{}` is no text, and does not go to the standard output: name a file", emit.0.kind.name());
+        }
+        let paths: Vec<&Path> = paths.iter().flatten().map(PathBuf::as_path).collect();
+        Ok(check_distinct(&[file], &paths)?)
     }
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let file = args.file.as_deref().context("no file is given")?;
-    if args.output.is_some() && args.emit.iter().filter(|e| e.path.is_none()).count() > 1 {
-        bail!("`-o` names one file, but `--emit` asks for several: give each its own as KIND=PATH");
-    }
     let front = Front::read(file, &args.sema.options())?;
+    args.check_outputs(file)?;
     let outcome = front.report();
+    if outcome == Outcome::Done && front.analysis.programs.is_empty() && args.wants_code() {
+        bail!("the model has no program; `tigac check` checks a model of messages and functions only");
+    }
     forms(args, file, &front, outcome).or_else(|error| refusal::show(error, &front))
 }
 
@@ -129,7 +167,7 @@ fn forms(args: &Args, file: &Path, front: &Front, outcome: Outcome) -> anyhow::R
         args.codegen.check_dimensions(&front.analysis)?;
         if watch.stop_after.is_some() {
             let module = args.codegen.run_passes(&front.analysis, &watch)?;
-            write(args.output.as_deref(), tiga_ir::print_module(&module).as_bytes())?;
+            write(args.stopped_path(), tiga_ir::print_module(&module).as_bytes())?;
             return Ok(outcome);
         }
         // Code generation shows the passes itself; they are watched whatever is emitted.
@@ -149,20 +187,4 @@ fn forms(args: &Args, file: &Path, front: &Front, outcome: Outcome) -> anyhow::R
         write(args.path(emit, file).as_deref(), &bytes)?;
     }
     Ok(outcome)
-}
-
-/// Without a path to the standard output.
-fn write(path: Option<&Path>, bytes: &[u8]) -> anyhow::Result<()> {
-    match path {
-        Some(path) => {
-            let write = |w: &mut dyn tiga_formats::WriteSeek| w.write_all(bytes);
-            tiga_formats::write_file(path, write)?;
-        }
-        None => {
-            let mut out = std::io::stdout();
-            out.write_all(bytes).context("cannot write to the standard output")?;
-            out.flush().context("cannot write to the standard output")?;
-        }
-    }
-    Ok(())
 }

@@ -2,18 +2,46 @@
 
 use super::Outcome;
 use super::front::{Front, SemaArgs};
-use super::inputs::InputArgs;
+use super::inputs::{self, InputArgs};
+use super::output::{check_distinct, is_standard, print};
 use crate::sema::ProgramInfo;
 use anyhow::{Context as _, Result, bail};
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use tiga_formats::{Array, save_array};
 use tiga_ir::interp::{Options, Tensor, Value, run_domain_with};
 
 /// Elements of a result that are shown.
 const SHOWN: usize = 8;
 
+/// What the options alone do not say, as the help of `tiga run` says it.
+const DETAILS: &str = "\
+Graphs (--graph):
+  .mtx       Matrix Market: the entry (i, j) is the edge j → i, numbered from 1;
+             a symmetric entry is two edges
+  .txt .tsv .csv .edges .el
+             edge list: `src dst [weight]` a line, numbered from 0, comments begin with # or %
+  .npz       arrays row_ptr, col_idx and num_src (rows by destination); or src and dst;
+             or what SciPy saves
+
+Arrays and numbers (--in):
+  0.85       a number (true or false for bool)
+  FILE.npy, FILE.npz:NAME
+             an array; a field of edges has a row for each edge, by destination, edges of one
+             destination as they stand in the graph's file
+  FILE.npy:input-order
+             a field of edges with a row for each line of the graph's file; both edges of a
+             symmetric line get its row
+  G.values   the edge values in the file of the graph G
+
+Results: without --out, each result is printed to the standard output: its type, its shape
+and its first 8 elements. --out writes .npy files.
+
+Exit codes: 0 done, 1 error, 2 usage, 101 internal error, 130 interrupted.";
+
 /// The arguments of `tigac eval`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = DETAILS)]
 pub(super) struct Args {
     /// The model.
     #[arg(value_name = "FILE")]
@@ -37,19 +65,34 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     let program = program(&front.analysis.programs, args.program.as_deref())?;
     let outputs: Vec<(usize, PathBuf)> = args.outputs.iter().map(|o| output(program, o)).collect::<Result<_>>()?;
+    check_outputs(args, &outputs)?;
+    let options = Options { sizes: args.inputs.dims(program)?, ..Options::default() };
     let values = args.inputs.values(program)?;
-    let options = Options { sizes: args.inputs.dims()?, ..Options::default() };
-    let results = run_domain_with(&front.analysis.ir, &program.name, &values, &options)?;
+    let results = run_domain_with(&front.analysis.ir, &program.name, &values, &options);
+    let results = results.map_err(inputs::explain)?;
     let arrays: Vec<Array> = results.iter().map(array).collect::<Result<_>>()?;
     for (index, path) in &outputs {
         save_array(path, &arrays[*index])?;
     }
     if outputs.is_empty() {
+        let mut text = String::new();
         for (info, array) in program.results.iter().zip(&arrays) {
-            println!("{}: {}", info.name, show(array));
+            writeln!(text, "{}: {}", info.name, show(array))?;
         }
+        print(text.as_bytes())?;
     }
     Ok(Outcome::Done)
+}
+
+/// Refuses results that would overwrite each other, or what is read.
+fn check_outputs(args: &Args, outputs: &[(usize, PathBuf)]) -> Result<()> {
+    let outputs: Vec<&Path> = outputs.iter().map(|(_, path)| path.as_path()).collect();
+    if outputs.iter().any(|path| is_standard(path)) {
+        bail!("a result is no text, and does not go to the standard output: name a file with --out");
+    }
+    let mut inputs = args.inputs.files();
+    inputs.push(&args.file);
+    Ok(check_distinct(&inputs, &outputs)?)
 }
 
 fn program<'a>(programs: &'a [ProgramInfo], name: Option<&str>) -> Result<&'a ProgramInfo> {

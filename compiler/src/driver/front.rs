@@ -1,6 +1,7 @@
 //! The front end as one step: a file to its tree, its analysis and its mistakes.
 
 use super::Outcome;
+use super::output::say;
 use crate::lower::LowerError;
 use crate::sema::{Analysis, SemaOptions, analyse};
 use std::io::IsTerminal;
@@ -14,6 +15,9 @@ pub(super) const INTERNAL: &str = "TG0999";
 
 /// Of more findings, only this many are shown.
 const SHOWN: usize = 100;
+
+/// How an archive, and so a bundle, begins.
+const ARCHIVE: &[u8] = b"PK\x03\x04";
 
 /// Why a file has no tree.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +38,9 @@ pub enum FrontError {
         /// The first byte that is wrong.
         at: usize,
     },
+    /// It is a compiled model.
+    #[error("`{}` is a bundle, not a model: run it with `tiga run`", .0.display())]
+    Bundle(PathBuf),
     /// It is larger than spans can address.
     #[error("`{}` is larger than 4 GiB", .0.display())]
     TooLarge(PathBuf),
@@ -59,6 +66,9 @@ impl Front {
     /// The file cannot be read as text. Mistakes in the text are [`Front::diagnostics`].
     pub fn read(path: &Path, options: &SemaOptions) -> Result<Front, FrontError> {
         let bytes = std::fs::read(path).map_err(|source| FrontError::Read { path: path.into(), source })?;
+        if bytes.starts_with(ARCHIVE) && path.extension().is_some_and(|e| e == "tgb") {
+            return Err(FrontError::Bundle(path.into()));
+        }
         let text = String::from_utf8(bytes)
             .map_err(|e| FrontError::NotText { path: path.into(), at: e.utf8_error().valid_up_to() })?;
         Front::of_text(&path.to_string_lossy(), text, options).ok_or_else(|| FrontError::TooLarge(path.into()))
@@ -96,25 +106,25 @@ impl Front {
     pub(super) fn show(&self, diagnostics: &[Diagnostic]) -> Outcome {
         let color = std::io::stderr().is_terminal();
         for diagnostic in diagnostics.iter().take(SHOWN) {
-            eprintln!("{}\n", diagnostic.render(&self.sources, color));
+            say(diagnostic.render(&self.sources, color) + "\n");
         }
         if diagnostics.len() > SHOWN {
-            eprintln!("{} more findings are not shown\n", diagnostics.len() - SHOWN);
+            say(format_args!("{} more findings are not shown\n", diagnostics.len() - SHOWN));
         }
         let mut codes: Vec<&str> =
             diagnostics.iter().filter(|d| d.severity == Severity::Error).map(|d| d.code).collect();
         match codes.len() {
             0 => return Outcome::Done,
-            1 => eprintln!("error: aborting due to 1 previous error\n"),
-            n => eprintln!("error: aborting due to {n} previous errors\n"),
+            1 => say("error: aborting due to 1 previous error\n"),
+            n => say(format_args!("error: aborting due to {n} previous errors\n")),
         }
         codes.sort_unstable();
         codes.dedup();
         if let [only] = codes.as_slice() {
-            eprintln!("For more information about this error, try `tigac --explain {only}`.");
+            say(format_args!("For more information about this error, try `tigac --explain {only}`."));
         } else {
-            eprintln!("These errors have explanations: {}.", codes.join(", "));
-            eprintln!("For more information about one of them, try `tigac --explain {}`.", codes[0]);
+            say(format_args!("These errors have explanations: {}.", codes.join(", ")));
+            say(format_args!("For more information about one of them, try `tigac --explain {}`.", codes[0]));
         }
         if codes.contains(&INTERNAL) { Outcome::Internal } else { Outcome::Errors }
     }

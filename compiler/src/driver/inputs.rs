@@ -1,13 +1,17 @@
 //! What `--graph`, `--in` and `--dim` bind, read and converted to what a program takes.
 
 use crate::sema::{ParamInfo, ProgramInfo};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use indexmap::IndexMap;
 use std::path::Path;
-use tiga_abi::Symbol;
+use tiga_abi::{SizeError, Symbol};
 use tiga_formats::{Array, Conversion, GraphFile, Limits, Named, open_array, open_graph};
-use tiga_ir::interp::{Relation, Tensor, Value};
+use tiga_ir::interp::{ErrorKind, InterpError, Place, Relation, Tensor, Value};
 use tiga_ir::{RelType, Scalar, TensorType, Type};
+use tiga_source::nearest;
+
+/// Behind a file: its rows are in the order of the graph's file.
+const INPUT_ORDER: &str = ":input-order";
 
 /// The options that bind a program's inputs.
 #[derive(Debug, clap::Args)]
@@ -19,7 +23,7 @@ pub(super) struct InputArgs {
     /// `:input-order` behind it, an array has a row for each line of its graph's file.
     #[arg(long = "in", value_name = "X=FILE|NUMBER|G.values")]
     arrays: Vec<Named>,
-    /// Gives a dimension that no input fixes.
+    /// Gives a size that no input fixes; one that an input fixes must be the same.
     #[arg(long = "dim", value_name = "F=N")]
     dims: Vec<Named>,
 }
@@ -71,13 +75,54 @@ impl InputArgs {
     }
 
     /// The values of `--dim`.
-    pub(super) fn dims(&self) -> Result<IndexMap<Symbol, i64>> {
-        let one = |d: &Named| match d.value.parse::<i64>() {
-            Ok(n) if n >= 0 => Ok((d.name.as_str().into(), n)),
-            _ => bail!("--dim {}: `{}` is not a number from 0 on", d.name, d.value),
+    pub(super) fn dims(&self, program: &ProgramInfo) -> Result<IndexMap<Symbol, i64>> {
+        // Edges of a graph have a size, and a name that no model can write.
+        let known: Vec<&str> = program.symbols.iter().map(|s| &*s.name).filter(|name| !name.contains('.')).collect();
+        let one = |d: &Named| {
+            if !known.contains(&d.name.as_str()) {
+                bail!("`{}` has no size `{}`{}", program.name, d.name, sizes_there_are(&d.name, &known));
+            }
+            match d.value.parse::<i64>() {
+                Ok(n) if n >= 0 => Ok((d.name.as_str().into(), n)),
+                _ => bail!("--dim {}: `{}` is not a number from 0 on", d.name, d.value),
+            }
         };
         unique("--dim", &self.dims)?;
         self.dims.iter().map(one).collect()
+    }
+
+    /// Files that may be read.
+    pub(super) fn files(&self) -> Vec<&Path> {
+        let mut out: Vec<&Path> = self.graphs.iter().map(|graph| Path::new(&graph.value)).collect();
+        for array in &self.arrays {
+            let whole = array.value.strip_suffix(INPUT_ORDER).unwrap_or(&array.value);
+            // `FILE.npz:NAME`, or a file of that name.
+            let file = whole.rsplit_once(':').map_or(whole, |(file, _)| file);
+            out.extend([Path::new(whole), Path::new(file)]);
+        }
+        out
+    }
+}
+
+/// Says of sizes what is to be done on this command line.
+pub(super) fn explain(error: InterpError) -> anyhow::Error {
+    match &*error.kind {
+        ErrorKind::Size(SizeError::Unbound(size)) => {
+            anyhow!("no input fixes the size `{size}`: give it with --dim {size}=N")
+        }
+        ErrorKind::SizeConflict { symbol, first, first_place, second, second_place: Place::Options } => {
+            anyhow!("`{symbol}` is {first} by {first_place}, but {second} by --dim {symbol}={second}")
+        }
+        _ => error.into(),
+    }
+}
+
+/// The size with a similar name, or all there are.
+fn sizes_there_are(name: &str, known: &[&str]) -> String {
+    match (nearest(name, known.iter().copied()), known) {
+        (Some(near), _) => format!("; did you mean `{near}`?"),
+        (None, []) => "; it has none".to_owned(),
+        (None, _) => format!("; it has {}", known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -108,7 +153,7 @@ impl Reader<'_> {
         if text.parse::<f64>().is_ok() {
             bail!("a number, but the parameter is an array of rank {}: give a file", ty.rank());
         }
-        let (text, file) = match text.strip_suffix(":input-order") {
+        let (text, file) = match text.strip_suffix(INPUT_ORDER) {
             Some(text) => (text, Some(self.file_of(ty)?)),
             None => (text, None),
         };

@@ -12,16 +12,16 @@ mod front;
 mod inputs;
 pub mod opt;
 mod options;
+mod output;
 mod refusal;
 mod start;
 
 pub use front::{Front, FrontError};
 
-use anyhow::Context as _;
 use clap::{Parser, Subcommand};
-use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
-use tiga_source::internal;
+use tiga_source::{internal, nearest};
 
 /// The Tiga compiler: computation on graphs, from a model to a bundle.
 #[derive(Debug, Parser)]
@@ -64,13 +64,27 @@ const TIGAC: internal::Command =
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    start::run(TIGAC, Cli::run)
+    start::run(TIGAC, stranger, Cli::run)
+}
+
+/// What is wrong with a first word that is no option, no command and no file; one with a dot or slash means a file.
+fn stranger(word: &str) -> Option<String> {
+    let commands: Vec<&str> = TIGAC.subcommands.iter().copied().chain(["help"]).collect();
+    let named = word.starts_with('-') || word.contains(['.', '/']) || commands.contains(&word);
+    if named || word.is_empty() || Path::new(word).exists() {
+        return None;
+    }
+    if matches!(word, "run" | "inspect") {
+        return Some(format!("`tigac` has no command `{word}`: bundles are for `tiga {word}`"));
+    }
+    let hint = nearest(word, commands).map_or(String::new(), |near| format!("; did you mean `tigac {near}`?"));
+    Some(format!("no such command or file: `{word}`{hint}"))
 }
 
 impl Cli {
     fn run(self) -> anyhow::Result<Outcome> {
         if let Some(page) = self.explain {
-            std::io::stdout().write_all(page.as_bytes()).context("cannot write to the standard output")?;
+            output::print(page.as_bytes())?;
             return Ok(Outcome::Done);
         }
         assert!(!self.internal_error, "asked for");

@@ -4,12 +4,14 @@
 //! a bug of the compiler, such as a pass that leaves a module that breaks laws, of which a report is left.
 
 use super::options::PassArgs;
+use super::output::{check_distinct, is_standard, print, write};
 use super::{Outcome, refusal, start};
 use crate::passes::{self, Pass, PassOptions, WatchArgs};
 use crate::pipeline;
 use anyhow::{Context, Result};
 use clap::Parser;
-use std::io::{Read, Write};
+use std::fmt::Write as _;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tiga_ir::verify::verify;
@@ -41,7 +43,7 @@ struct Cli {
     /// List the passes.
     #[arg(long, exclusive = true)]
     list_passes: bool,
-    /// Where the module goes instead of the standard output.
+    /// Where the module goes; without it, or for `-`, to the standard output.
     #[arg(short, value_name = "PATH")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -95,14 +97,18 @@ impl Cli {
     }
 
     fn run(&self) -> Result<Outcome> {
-        let mut out = std::io::stdout();
         if self.list_passes {
+            let mut list = String::new();
             for pass in passes::ALL {
-                writeln!(out, "{:<18} {}", pass.flag(), pass.about)?;
+                writeln!(list, "{:<18} {}", pass.flag(), pass.about)?;
             }
+            print(list.as_bytes())?;
             return Ok(Outcome::Done);
         }
         let file = self.file.as_deref().context("no file is given")?;
+        let input = Some(file).filter(|path| !is_standard(path));
+        let output = self.output.as_deref().filter(|path| !is_standard(path));
+        check_distinct(input.as_slice(), output.as_slice())?;
         let module = parse_module(&file.to_string_lossy(), &read(file)?)?;
         let options = self.options();
         if self.verify_only {
@@ -116,17 +122,13 @@ impl Cli {
             Err(error) if matches!(refusal::of(&error), refusal::Fault::Bug) => return Ok(refusal::bug(&error)),
             Err(error) => return Err(error),
         };
-        let text = print_module(&module);
-        match &self.output {
-            Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?,
-            None => out.write_all(text.as_bytes()).context("cannot write to the standard output")?,
-        }
+        write(output, print_module(&module).as_bytes())?;
         Ok(Outcome::Done)
     }
 }
 
 fn read(file: &Path) -> Result<String> {
-    if file == Path::new("-") {
+    if is_standard(file) {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).context("cannot read the standard input")?;
         return Ok(text);
@@ -136,8 +138,12 @@ fn read(file: &Path) -> Result<String> {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    start::run::<Cli>(TIGA_OPT, |cli| {
-        assert!(!cli.internal_error, "asked for");
-        cli.run()
-    })
+    start::run::<Cli>(
+        TIGA_OPT,
+        |_| None,
+        |cli| {
+            assert!(!cli.internal_error, "asked for");
+            cli.run()
+        },
+    )
 }

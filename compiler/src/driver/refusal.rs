@@ -2,6 +2,7 @@
 //! with their code.
 
 use super::front::INTERNAL;
+use super::output::say;
 use super::{Front, Outcome};
 use crate::lower::LowerError;
 #[cfg(feature = "llvm")]
@@ -54,7 +55,7 @@ fn too_much(callee: &str, excess: Excess, span: Span) -> Diagnostic {
 
 /// Shows a bug of the compiler with its code.
 pub(super) fn bug(error: &anyhow::Error) -> Outcome {
-    eprintln!("{}", bug_text(error));
+    say(bug_text(error));
     Outcome::Internal
 }
 

@@ -181,6 +181,11 @@ pub struct WatchArgs {
 }
 
 impl WatchArgs {
+    /// Whether a module is printed instead of what comes after it.
+    pub fn stops(&self) -> bool {
+        self.stop_after.is_some()
+    }
+
     /// What the arguments ask for.
     pub fn watch(&self) -> Watch {
         let print = match (self.print_after_all, self.print_after.as_slice()) {

@@ -69,7 +69,8 @@ impl Sizes {
     /// The symbols of a call from the extents of its arguments.
     ///
     /// A symbol that no argument fixes alone takes its value from `outer` (the options or the caller), a bound from
-    /// its expression; then every extent is compared with the value of its polynomial.
+    /// its expression; then every extent is compared with the value of its polynomial. The options may repeat what an
+    /// argument fixes; the caller's symbols are others of the same names.
     pub fn of_call(func: &Func, args: &[Extents], outer: &dyn Fn(&str) -> Option<(i64, Place)>) -> Run<Sizes> {
         let mut sizes = Sizes::default();
         let mut seen: Vec<(Poly, i64, Place)> = Vec::new();
@@ -84,8 +85,11 @@ impl Sizes {
             }
         }
         for symbol in func.symbols.keys().filter(|s| !is_bound(s)) {
-            if let (None, Some((value, place))) = (sizes.get(symbol), outer(symbol)) {
-                sizes.bind(symbol, value, place)?;
+            match (sizes.get(symbol), outer(symbol)) {
+                (None, Some((value, place))) | (Some(_), Some((value, place @ Place::Options))) => {
+                    sizes.bind(symbol, value, place)?;
+                }
+                _ => {}
             }
         }
         for (symbol, kind) in &func.symbols {

@@ -1,0 +1,121 @@
+//! Where output goes: files that are neither an input nor each other, and streams that may be closed.
+
+use anyhow::{Context as _, Result};
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Outputs that would destroy something; found before anything is written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Overlap {
+    /// An output is an input.
+    #[error("the input file `{}` would be overwritten by the output `{}`", input.display(), output.display())]
+    Input {
+        /// The input, as it was named.
+        input: PathBuf,
+        /// The output, as it was named.
+        output: PathBuf,
+    },
+    /// Two outputs are one file.
+    #[error("two outputs would go to one file: `{}` and `{}`", first.display(), second.display())]
+    Outputs {
+        /// The first, as it was named.
+        first: PathBuf,
+        /// The second, as it was named.
+        second: PathBuf,
+    },
+}
+
+/// Refuses outputs that are an input or each other, through links too.
+///
+/// # Errors
+/// The first such pair.
+pub(super) fn check_distinct(inputs: &[&Path], outputs: &[&Path]) -> Result<(), Overlap> {
+    for (i, output) in outputs.iter().enumerate() {
+        let file = identity(output);
+        if let Some(input) = inputs.iter().find(|input| identity(input) == file) {
+            return Err(Overlap::Input { input: input.into(), output: output.into() });
+        }
+        if let Some(first) = outputs[..i].iter().find(|first| identity(first) == file) {
+            return Err(Overlap::Outputs { first: first.into(), second: output.into() });
+        }
+    }
+    Ok(())
+}
+
+/// One path for all names of a file, which need not be there yet.
+fn identity(path: &Path) -> PathBuf {
+    if let Ok(whole) = path.canonicalize() {
+        return whole;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        // Nothing can be written there; whoever tries says why.
+        _ => path.to_owned(),
+    }
+}
+
+/// Whether a path stands for the standard stream, as is usual; a file of this name is `./-`.
+pub(super) fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Writes a file, or without a path the standard output.
+pub(super) fn write(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
+    match path {
+        Some(path) => {
+            let write = |w: &mut dyn tiga_formats::WriteSeek| w.write_all(bytes);
+            Ok(tiga_formats::write_file(path, write)?)
+        }
+        None => print(bytes),
+    }
+}
+
+/// Writes to the standard output.
+pub(super) fn print(bytes: &[u8]) -> Result<()> {
+    let mut out = io::stdout();
+    printed(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// Whether a write to the standard output went well. A reader that has read enough, as `head` does, is no error.
+pub(super) fn printed(written: io::Result<()>) -> Result<()> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("cannot write to the standard output"),
+    }
+}
+
+/// Says something on the standard error stream. Nobody can be told that it is closed; the exit code still says what
+/// happened.
+pub(super) fn say(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_itself_under_all_its_names() {
+        let folder = std::env::temp_dir().join(format!("tigac-output-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("sub")).unwrap();
+        let model = folder.join("m.tg");
+        std::fs::write(&model, "").unwrap();
+        let dotted = folder.join("sub/../m.tg");
+        let overlap = Overlap::Input { input: model.clone(), output: dotted.clone() };
+        assert_eq!(check_distinct(&[&model], &[&dotted]), Err(overlap));
+        let (new, again) = (folder.join("a.ir"), folder.join("./a.ir"));
+        let overlap = Overlap::Outputs { first: new.clone(), second: again.clone() };
+        assert_eq!(check_distinct(&[&model], &[&new, &again]), Err(overlap));
+        assert_eq!(check_distinct(&[&model], &[&new, &folder.join("sub/a.ir")]), Ok(()));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_error_and_a_full_disk_is_one() {
+        assert!(printed(Err(ErrorKind::BrokenPipe.into())).is_ok());
+        let error = format!("{:#}", printed(Err(ErrorKind::StorageFull.into())).unwrap_err());
+        assert!(error.starts_with("cannot write to the standard output: "), "{error}");
+    }
+}
