@@ -37,6 +37,8 @@ enum Command {
 
 fn main() -> ExitCode {
     TIGA.report_panics();
+    // Without handlers a signal still ends the command; only a temporary would be left.
+    let _ = tiga_formats::remove_unfinished_on_signals();
     let result = match Cli::parse().command {
         Command::Run(run) => run.run(),
         Command::Inspect(inspect) => inspect.run(),

@@ -179,15 +179,21 @@ impl Array {
         Self { shape: vec![elements.len()], elements }
     }
 
-    /// Zeros (`false` for bool), or nothing if the shape overflows.
+    /// Zeros (`false` for bool), or nothing if the system has not so much memory.
     pub fn zeroed(dtype: DType, shape: Vec<usize>) -> Option<Self> {
+        fn zeros<T: Copy + Default>(count: usize) -> Option<Vec<T>> {
+            let mut out = Vec::new();
+            out.try_reserve_exact(count).ok()?;
+            out.resize(count, T::default());
+            Some(out)
+        }
         let count = element_count(&shape)?;
         let elements = match dtype {
-            DType::Bool => Elements::Bool(vec![0; count]),
-            DType::I32 => Elements::I32(vec![0; count]),
-            DType::I64 => Elements::I64(vec![0; count]),
-            DType::F32 => Elements::F32(vec![0.0; count]),
-            DType::F64 => Elements::F64(vec![0.0; count]),
+            DType::Bool => Elements::Bool(zeros(count)?),
+            DType::I32 => Elements::I32(zeros(count)?),
+            DType::I64 => Elements::I64(zeros(count)?),
+            DType::F32 => Elements::F32(zeros(count)?),
+            DType::F64 => Elements::F64(zeros(count)?),
         };
         Some(Self { shape, elements })
     }
@@ -225,7 +231,8 @@ impl Array {
     /// The element at a position in C order. Panics past the end, as a slice does.
     pub fn get(&self, position: usize) -> Scalar {
         match &self.elements {
-            Elements::Bool(v) | Elements::U8(v) => Scalar::Int(v[position].into()),
+            Elements::Bool(v) => Scalar::Bool(v[position] != 0),
+            Elements::U8(v) => Scalar::Int(v[position].into()),
             Elements::I32(v) => Scalar::Int(v[position].into()),
             Elements::I64(v) => Scalar::Int(v[position]),
             Elements::F32(v) => Scalar::F32(v[position]),

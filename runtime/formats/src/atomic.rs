@@ -1,10 +1,11 @@
 //! Writing a file whole or not at all: a temporary beside the target, renamed onto it at the end.
 
 use std::collections::BTreeSet;
-use std::fs::{self, Permissions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::NamedTempFile;
 
 /// A file was not written; what stood there still stands.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,9 @@ pub enum WriteErrorKind {
     /// The system refused.
     #[error("cannot write: {0}")]
     Io(#[from] io::Error),
+    /// The folder to write in is not there.
+    #[error("cannot write: there is no folder `{}`", .0.display())]
+    NoFolder(PathBuf),
     /// The target is a directory, pipe or device, which a rename would replace.
     #[error("cannot write: it exists and is not a regular file")]
     NotARegularFile,
@@ -43,57 +47,87 @@ pub fn write_file(path: &Path, body: impl FnOnce(&mut dyn WriteSeek) -> io::Resu
     write_beside(path, body).map_err(|kind| WriteError { path: path.to_owned(), kind })
 }
 
-/// Removes the temporaries of writes in progress: for a process about to exit without unwinding.
-pub fn remove_unfinished() {
-    let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+/// Whether `path` could be written now: its folder is there and takes new files, and what stands there is a file.
+///
+/// # Errors
+/// [`WriteError`], as [`write_file`] would give it.
+pub fn check_writable(path: &Path) -> Result<(), WriteError> {
+    let probe = || Temporary::beside(&target_of(path)?).map(drop);
+    probe().map_err(|kind| WriteError { path: path.to_owned(), kind })
+}
+
+/// Removes the temporaries of writes in progress and lets no write go on: for a process about to end by a signal.
+pub(crate) fn stop_writing() {
+    let mut unfinished = unfinished();
     while let Some(path) = unfinished.pop_first() {
         // It is gone already if its writer finished just now.
         let _ = fs::remove_file(path);
     }
+    // Who makes or finishes a temporary waits for this lock, until the process is gone.
+    std::mem::forget(unfinished);
 }
 
-/// Keeps a temporary in [`UNFINISHED`] while it exists.
-struct Registered(PathBuf);
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-impl Registered {
-    fn new(path: &Path) -> Self {
-        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
-        Self(path.to_owned())
+/// A file beside the target, which is in [`UNFINISHED`] while it exists.
+struct Temporary {
+    // Dropped first: a file that is not listed would be left behind by a signal.
+    file: NamedTempFile,
+    _listed: Listed,
+}
+
+struct Listed(PathBuf);
+
+impl Temporary {
+    fn beside(target: &Path) -> Result<Self, WriteErrorKind> {
+        let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if matches!(fs::metadata(folder), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+            return Err(WriteErrorKind::NoFolder(folder.to_owned()));
+        }
+        let mut unfinished = unfinished();
+        let file = make_in(folder)?;
+        unfinished.insert(file.path().to_owned());
+        let listed = Listed(file.path().to_owned());
+        Ok(Self { file, _listed: listed })
     }
 }
 
-impl Drop for Registered {
+impl Drop for Listed {
     fn drop(&mut self) {
-        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        unfinished().remove(&self.0);
+    }
+}
+
+/// The file to replace: a link's own target.
+fn target_of(path: &Path) -> Result<PathBuf, WriteErrorKind> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => Err(WriteErrorKind::NotARegularFile),
+        Ok(_) => Ok(fs::canonicalize(path)?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
+        Err(error) => Err(error.into()),
     }
 }
 
 fn write_beside(path: &Path, body: impl FnOnce(&mut dyn WriteSeek) -> io::Result<()>) -> Result<(), WriteErrorKind> {
-    let target = match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => return Err(WriteErrorKind::NotARegularFile),
-        Ok(_) => fs::canonicalize(path)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(error.into()),
-    };
-    let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut temporary = builder().tempfile_in(folder)?;
-    let registered = Registered::new(temporary.path());
-    let mut buffered = BufWriter::with_capacity(256 * 1024, temporary.as_file_mut());
+    let target = target_of(path)?;
+    let mut temporary = Temporary::beside(&target)?;
+    let mut buffered = BufWriter::with_capacity(256 * 1024, temporary.file.as_file_mut());
     body(&mut buffered)?;
     buffered.flush()?;
     drop(buffered);
-    temporary.persist(&target).map_err(|error| error.error)?;
-    drop(registered);
+    let Temporary { file, _listed } = temporary;
+    file.persist(&target).map_err(|error| error.error)?;
     Ok(())
 }
 
-/// Temporaries get the permissions of a file made in the ordinary way, not the private ones of a secret.
-fn builder() -> tempfile::Builder<'static, 'static> {
+/// A new file, with the permissions of a file made in the ordinary way, not the private ones of a secret. The crate's
+/// own way to open one would name it in errors, and nobody asked for that name.
+fn make_in(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tiga-").suffix(".partial");
-    #[cfg(unix)]
-    builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
-    builder
+    builder.make_in(folder, |path| File::options().read(true).write(true).create_new(true).open(path))
 }
 
 #[cfg(test)]
@@ -126,8 +160,29 @@ mod tests {
             let error = write_file(path, |_| Ok(())).unwrap_err();
             assert!(matches!(error.kind, WriteErrorKind::NotARegularFile), "{error}");
         }
-        let missing = write_file(&folder.path().join("no/such.npy"), |_| Ok(())).unwrap_err();
-        assert!(matches!(missing.kind, WriteErrorKind::Io(_)));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named_and_a_temporary_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("no/such.npy");
+        for error in [write_file(&path, |_| Ok(())).unwrap_err(), check_writable(&path).unwrap_err()] {
+            assert!(matches!(&error.kind, WriteErrorKind::NoFolder(p) if *p == folder.path().join("no")), "{error}");
+        }
+        fs::write(folder.path().join("file"), "").unwrap();
+        let error = check_writable(&folder.path().join("file/such.npy")).unwrap_err().to_string();
+        assert!(error.contains("such.npy: cannot write: Not a directory") && !error.contains("partial"), "{error}");
+    }
+
+    #[test]
+    fn what_may_be_written_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("y.npy");
+        check_writable(&path).unwrap();
+        assert_eq!(names(folder.path()), [""; 0]);
+        fs::write(&path, "old").unwrap();
+        check_writable(&path).unwrap();
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path())), (b"old".to_vec(), vec!["y.npy".to_owned()]));
     }
 
     #[cfg(unix)]
@@ -140,17 +195,5 @@ mod tests {
         write_file(&link, |w| w.write_all(b"new")).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"new");
-    }
-
-    #[test]
-    fn unfinished_temporaries_can_be_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let result = write_file(&folder.path().join("out"), |_| {
-            assert_eq!(names(folder.path()).len(), 1);
-            remove_unfinished();
-            assert_eq!(names(folder.path()).len(), 0);
-            Ok(())
-        });
-        assert!(matches!(result.unwrap_err().kind, WriteErrorKind::Io(_)));
     }
 }

@@ -42,9 +42,11 @@ impl Limits {
         Self { memory: [group, machine].into_iter().flatten().min().unwrap_or(u64::MAX) }
     }
 
+    /// Holds an estimate against the limit.
+    ///
     /// # Errors
-    /// [`WouldNotFit`] if an estimate is above the limit.
-    pub(crate) fn check(&self, needed: u64) -> Result<(), WouldNotFit> {
+    /// [`WouldNotFit`] if the estimate is above it.
+    pub fn check(&self, needed: u64) -> Result<(), WouldNotFit> {
         if needed > self.memory { Err(WouldNotFit { needed, limit: self.memory }) } else { Ok(()) }
     }
 }

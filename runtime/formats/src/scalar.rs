@@ -3,9 +3,11 @@
 use std::fmt;
 use tiga_abi::DType;
 
-/// A value of any element type; `bool` and `u8` are integers here.
+/// A value of any element type; `u8` is an integer here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
+    /// A truth value; as a number, 0 or 1.
+    Bool(bool),
     /// An integer.
     Int(i64),
     /// IEEE binary32.
@@ -18,6 +20,7 @@ impl Scalar {
     /// The nearest binary64.
     pub fn to_f64(self) -> f64 {
         match self {
+            Scalar::Bool(b) => f64::from(u8::from(b)),
             Scalar::Int(n) => n as f64,
             Scalar::F32(x) => f64::from(x),
             Scalar::F64(x) => x,
@@ -27,6 +30,7 @@ impl Scalar {
     /// The same value as an integer: no fraction, no negative zero, in range.
     pub(crate) fn to_int(self) -> Option<i64> {
         match self {
+            Scalar::Bool(b) => Some(b.into()),
             Scalar::Int(n) => Some(n),
             Scalar::F32(_) | Scalar::F64(_) => {
                 let x = self.to_f64();
@@ -40,6 +44,7 @@ impl Scalar {
     /// The nearest binary32, rounded once, and whether it is the same value.
     pub(crate) fn to_f32(self) -> (f32, bool) {
         match self {
+            Scalar::Bool(b) => (u8::from(b).into(), true),
             Scalar::Int(n) => (n as f32, i128::from(n) == (n as f32) as i128),
             Scalar::F32(x) => (x, true),
             Scalar::F64(x) => (x as f32, x.is_nan() || f64::from(x as f32) == x),
@@ -56,6 +61,7 @@ impl Scalar {
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Scalar::Bool(b) => write!(f, "{b}"),
             Scalar::Int(n) => write!(f, "{n}"),
             Scalar::F32(x) => write!(f, "{x:?}"),
             Scalar::F64(x) => write!(f, "{x:?}"),
