@@ -1,18 +1,44 @@
 //! What must hold before a plan runs: its documents may run at these sizes, and it writes only what it may write.
 
+use crate::RuntimeError;
 use crate::error::PlanProblem;
+use crate::memory::check_room;
 use std::ops::Range;
+use tiga_abi::SizeExpr;
 use tiga_bundle::Program;
 use tiga_plan::instantiate::{check_instance, instantiate};
-use tiga_plan::{Body, Owner, Task, TaskKind, Template};
+use tiga_plan::{Body, Owner, Resource, Task, TaskKind, Template};
 
 /// Makes the plan's documents at given sizes and proves each: a valid document of version 1 that keeps the hazard law.
-pub(crate) fn check_instances(plan: &Template, sizes: &dyn Fn(&str) -> Option<i64>) -> Result<(), PlanProblem> {
-    for instance in instantiate(plan, sizes)? {
+/// Gives the bytes that the plan owns at the worst moment of its run.
+pub(crate) fn check_instances(plan: &Template, sizes: &dyn Fn(&str) -> Option<i64>) -> Result<u64, PlanProblem> {
+    let instances = instantiate(plan, sizes)?;
+    for instance in &instances {
         check_instance(&instance.document)
             .map_err(|error| PlanProblem::Instance { body: instance.name.clone(), error: Box::new(error) })?;
     }
-    Ok(())
+    // The first instance is the root's, and its peak holds those of the bodies that it runs.
+    let peaks = instances.first().into_iter().flat_map(|root| root.peak.values());
+    Ok(peaks.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)))
+}
+
+/// Refuses a plan whose own values need more memory at once than there is, before any of it runs.
+pub(crate) fn check_peak(plan: &Template, peak: u64, sizes: &dyn Fn(&str) -> Option<i64>) -> Result<(), RuntimeError> {
+    let largest = || {
+        let owned = plan.resources.values().filter(|resource| resource.owner == Owner::Owned);
+        owned.max_by_key(|resource| resource.capacity.eval(sizes).unwrap_or(0))
+    };
+    check_room(peak, || match largest() {
+        Some(value) => format!("`{}`, whose largest temporary is {},", plan.program, describe(value, sizes)),
+        None => format!("`{}`", plan.program),
+    })
+}
+
+/// `` `v0`: f64[200, 12]``.
+pub(crate) fn describe(value: &Resource, sizes: &dyn Fn(&str) -> Option<i64>) -> String {
+    let extent = |e: &SizeExpr| e.eval(sizes).map_or_else(|_| e.to_string(), |n| n.to_string());
+    let shape: Vec<String> = value.shape.iter().map(extent).collect();
+    format!("`{}`: {}[{}]", value.name, value.dtype, shape.join(", "))
 }
 
 /// Finds a task that writes an input, a graph, or something derived from a graph that it does not build.
@@ -28,7 +54,7 @@ pub(crate) fn check_writes(plan: &Template, program: &Program) -> Result<(), Pla
     Ok(())
 }
 
-fn written<'p>(plan: &'p Template, task: &'p Task) -> impl Iterator<Item = &'p tiga_plan::Resource> {
+fn written<'p>(plan: &'p Template, task: &'p Task) -> impl Iterator<Item = &'p Resource> {
     let rotated = match &task.kind {
         TaskKind::Loop { rotate, .. } => rotate.as_slice(),
         _ => &[],
@@ -69,10 +95,10 @@ pub(crate) fn first_overlap<'n>(arrays: &[(&'n str, bool, Range<usize>)]) -> Opt
 mod tests {
     use super::*;
     use cranelift_entity::PrimaryMap;
-    use tiga_abi::{DType, SizeExpr, Tier};
+    use tiga_abi::{DType, Tier};
     use tiga_bundle::{Param, Type};
     use tiga_plan::instantiate::InstanceError;
-    use tiga_plan::{Access, Arg, Mode, Phase, Resource, ResourceId, Role, Units};
+    use tiga_plan::{Access, Arg, Mode, Phase, ResourceId, Role, Units};
 
     /// `t = f(x); out = g(t)`, complete.
     fn template() -> Template {
@@ -123,8 +149,22 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_that_needs_more_memory_than_there_is_may_not_run() {
+        let plan = template();
+        let sizes = |_: &str| Some(100_000_000_000_000);
+        let peak = check_instances(&plan, &sizes).unwrap();
+        assert_eq!(peak, 800_000_000_000_000);
+        let error = check_peak(&plan, peak, &sizes).unwrap_err();
+        assert!(matches!(error, RuntimeError::Memory { bytes, .. } if bytes == peak), "{error}");
+        let text = error.to_string();
+        assert!(text.starts_with("`p`, whose largest temporary is `v0`: f64[100000000000000], needs 8"), "{text}");
+    }
+
+    #[test]
     fn a_complete_plan_may_run() {
-        assert!(check_instances(&template(), &sizes).is_ok());
+        let peak = check_instances(&template(), &sizes).unwrap();
+        assert_eq!(peak, 40);
+        assert!(check_peak(&template(), peak, &sizes).is_ok());
         assert!(check_writes(&template(), &program()).is_ok());
     }
 

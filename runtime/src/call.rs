@@ -48,7 +48,7 @@ impl<'a> Call<'a> {
             (dst, "destinations", graph.num_dst()),
             (edges, "edges", graph.num_edges()),
         ] {
-            let origin = Origin(format!("the {what} of `{name}`"));
+            let origin = Origin::Graph { what, parameter: name.into() };
             self.sizes.unify(&Poly::symbol(symbol.clone()), value as i64, origin)?;
         }
         self.graphs.insert(name.into(), graph.clone());
@@ -96,13 +96,13 @@ impl<'a> Call<'a> {
                 available: list(self.program.symbols.iter().map(|s| &*s.name)),
             });
         }
-        self.sizes.unify(&Poly::symbol(name), value, Origin("the caller".into()))?;
+        self.sizes.unify(&Poly::symbol(name), value, Origin::Given)?;
         Ok(self)
     }
 
     fn unify(&mut self, name: &str, extents: &[Poly], shape: &[usize]) -> Result<(), RuntimeError> {
         for (axis, (extent, value)) in extents.iter().zip(shape).enumerate() {
-            self.sizes.unify(extent, *value as i64, Origin(format!("axis {axis} of `{name}`")))?;
+            self.sizes.unify(extent, *value as i64, Origin::Axis { axis, parameter: name.into() })?;
         }
         Ok(())
     }

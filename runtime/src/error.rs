@@ -2,13 +2,37 @@
 
 use tiga_abi::{DType, SizeError};
 
-/// Where a size was seen: ``axis 0 of `x` ``.
+/// Where a size was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin(pub String);
+pub enum Origin {
+    /// A count of a graph: its sources, destinations or edges.
+    Graph {
+        /// What is counted.
+        what: &'static str,
+        /// The parameter.
+        parameter: String,
+    },
+    /// An extent of an array.
+    Axis {
+        /// Which, from 0.
+        axis: usize,
+        /// The parameter or result.
+        parameter: String,
+    },
+    /// Given by the caller ([`crate::Call::dim`]).
+    Given,
+    /// Computed from the sizes of the other inputs.
+    Others,
+}
 
 impl std::fmt::Display for Origin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Origin::Graph { what, parameter } => write!(f, "the {what} of `{parameter}`"),
+            Origin::Axis { axis, parameter } => write!(f, "axis {axis} of `{parameter}`"),
+            Origin::Given => f.write_str("the value given"),
+            Origin::Others => f.write_str("the sizes of the other inputs"),
+        }
     }
 }
 
@@ -81,7 +105,7 @@ pub enum RuntimeError {
         found: DType,
     },
     /// Another number of axes.
-    #[error("`{parameter}` has {expected} axes, found {found}")]
+    #[error("`{parameter}` has {}, found {found}", axes(*.expected))]
     Rank {
         /// The parameter.
         parameter: String,
@@ -160,13 +184,15 @@ pub enum RuntimeError {
         /// Its byte.
         found: u8,
     },
-    /// Memory could not be allocated.
-    #[error("cannot allocate {bytes} bytes for `{resource}`")]
+    /// More memory than there is.
+    #[error("{what} needs {bytes} bytes of memory, {available} may be used")]
     Memory {
+        /// What it is for: a value with its type and shape, scratch memory, a part of a graph.
+        what: String,
         /// Bytes asked for.
-        bytes: usize,
-        /// The plan's resource.
-        resource: String,
+        bytes: u64,
+        /// Bytes that the machine has to give.
+        available: u64,
     },
     /// The plan asks for something this runtime has not.
     #[error("the plan of `{program}` cannot run here: {reason}")]
@@ -184,6 +210,11 @@ pub enum RuntimeError {
         /// Why.
         reason: String,
     },
+}
+
+/// `1 axis`, `2 axes`.
+fn axes(count: usize) -> String {
+    if count == 1 { "1 axis".into() } else { format!("{count} axes") }
 }
 
 impl From<tiga_bundle::BundleError> for RuntimeError {

@@ -2,17 +2,18 @@
 #![allow(unsafe_code)]
 
 use crate::RuntimeError;
-use crate::admit::{check_instances, check_writes};
+use crate::admit::{check_instances, check_peak, check_writes, describe};
 use crate::call::Call;
 use crate::context::Context;
 use crate::error::PlanProblem;
 use crate::graph::{Rows, Units as RowUnits};
 use crate::launch::Launch;
-use crate::memory::Memory;
+use crate::memory::{Memory, check_room};
 use cranelift_entity::SecondaryMap;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::Arc;
+use tiga_formats::Limits;
 use tiga_plan::{Body, BodyId, Count, Owner, ResourceId, Rotation, Task, TaskKind, Template, Trip, Units};
 
 /// Where a resource is at the moment.
@@ -38,9 +39,10 @@ impl<'c, 'a> Execution<'c, 'a> {
     pub(crate) fn new(call: &'c mut Call<'a>, context: &'c Context) -> Result<Self, RuntimeError> {
         let plan = call.plan;
         let size = |s: &str| call.sizes.get(s);
-        check_writes(plan, call.program)
+        let peak = check_writes(plan, call.program)
             .and_then(|()| check_instances(plan, &size))
             .map_err(|reason| RuntimeError::Plan { program: call.program.name.clone(), reason })?;
+        check_peak(plan, peak, &size)?;
         let (slots, owned) = (SecondaryMap::new(), BTreeMap::new());
         let mut execution = Self { call, context, plan, slots, owned, rows: Vec::new(), units: Vec::new() };
         for (id, resource) in &plan.resources {
@@ -75,7 +77,7 @@ impl<'c, 'a> Execution<'c, 'a> {
         let unknown = || PlanProblem::Part(name.to_owned());
         if let Some((part, leaf)) = part.split_once('.') {
             let leaf: i64 = leaf.parse().ok().filter(|n| *n > 0).ok_or_else(|| self.problem(unknown()))?;
-            let units = graph.units(transposed, leaf);
+            let units = graph.units(transposed, leaf)?;
             let slot = match part {
                 "long_rows" => slot_of(&units.long_rows),
                 "leaf_base" => slot_of(&units.leaf_base),
@@ -85,7 +87,7 @@ impl<'c, 'a> Execution<'c, 'a> {
             self.units.push(units);
             return Ok(Some(slot));
         }
-        let rows = graph.rows(transposed);
+        let rows = graph.rows(transposed)?;
         let slot = match part {
             "row_ptr" => slot_of(&rows.row_ptr),
             "col" => slot_of(&rows.col),
@@ -118,9 +120,9 @@ impl<'c, 'a> Execution<'c, 'a> {
 
     fn allocate(&mut self, id: ResourceId) -> Result<(), RuntimeError> {
         let resource = &self.plan.resources[id];
-        let bytes = resource.capacity.eval(&|s| self.call.sizes.get(s))? as usize;
-        let memory =
-            Memory::new(bytes).ok_or_else(|| RuntimeError::Memory { bytes, resource: resource.name.clone() })?;
+        let size = |s: &str| self.call.sizes.get(s);
+        let bytes = resource.capacity.eval(&size)? as usize;
+        let memory = Memory::new(bytes).ok_or_else(|| short(bytes as u64, describe(resource, &size)))?;
         self.slots[id] = Some(Slot { address: memory.address(), bytes });
         self.owned.insert(id, memory);
         Ok(())
@@ -174,9 +176,11 @@ impl<'c, 'a> Execution<'c, 'a> {
         }
         let scratch = kernel.scratch.eval(&size)? as usize;
         let count = self.unit_count(units)?;
+        let all = (scratch as u64).saturating_mul(self.context.threads() as u64);
+        let what = || format!("the scratch memory of kernel `{symbol}` for {} threads", self.context.threads());
+        check_room(all, what)?;
         let launch = Launch { kernel: entry, sym, ptr, scratch };
-        let short = RuntimeError::Memory { bytes: scratch, resource: "scratch".into() };
-        launch.run(count, self.context).ok_or(short)
+        launch.run(count, self.context).ok_or_else(|| short(all, what()))
     }
 
     fn unit_count(&self, units: &Units) -> Result<i64, RuntimeError> {
@@ -184,7 +188,7 @@ impl<'c, 'a> Execution<'c, 'a> {
         let of = |relation: &str, leaf: i64| {
             let (graph, transposed) = relation.strip_suffix(".t").map_or((relation, false), |graph| (graph, true));
             let graph = self.call.graphs.get(graph);
-            graph.map(|g| g.units(transposed, leaf)).ok_or_else(|| self.problem(PlanProblem::Part(relation.to_owned())))
+            graph.ok_or_else(|| self.problem(PlanProblem::Part(relation.to_owned())))?.units(transposed, leaf)
         };
         Ok(match units {
             Units::Once => 1,
@@ -266,6 +270,11 @@ impl<'c, 'a> Execution<'c, 'a> {
             }
         }
     }
+}
+
+/// The system gave no memory, although it seemed to have so much.
+fn short(bytes: u64, what: String) -> RuntimeError {
+    RuntimeError::Memory { what, bytes, available: Limits::of_this_machine().memory }
 }
 
 fn slot_of<T>(values: &[T]) -> Slot {

@@ -1,6 +1,7 @@
 //! Graph handles: a validated CSR relation, and the structures derived from it, built once.
 
 use crate::RuntimeError;
+use crate::memory::check_room;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tiga_formats::{Csr, Indices};
@@ -41,12 +42,14 @@ impl Graph {
     /// A graph from a validated CSR.
     ///
     /// # Errors
-    /// More than 2^31 − 1 sources or destinations: kernels have 32-bit columns, of the transpose too.
+    /// More than 2^31 − 1 sources or destinations: kernels have 32-bit columns, of the transpose too. Short memory.
     pub fn new(csr: &Csr) -> Result<Self, RuntimeError> {
         let nodes = csr.num_src().max(csr.num_dst());
         if i32::try_from(nodes).is_err() {
             return Err(RuntimeError::WideColumns { nodes });
         }
+        let (rows, edges) = (csr.num_dst() as u64 + 1, csr.num_edges() as u64);
+        check_room(8 * rows + 4 * edges, || format!("a graph of {edges} edges"))?;
         let col = match csr.col() {
             Indices::I32(col) => col.clone(),
             Indices::I64(col) => col.iter().map(|c| *c as i32).collect(),
@@ -72,19 +75,32 @@ impl Graph {
         self.inner.plain.col.len()
     }
 
-    pub(crate) fn rows(&self, transposed: bool) -> Arc<Rows> {
+    pub(crate) fn rows(&self, transposed: bool) -> Result<Arc<Rows>, RuntimeError> {
+        let plain = &self.inner.plain;
         if !transposed {
-            return self.inner.plain.clone();
+            return Ok(plain.clone());
         }
         // A poisoned lock means that a builder panicked; it holds either nothing or a finished structure.
         let mut slot = self.inner.transposed.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.get_or_insert_with(|| Arc::new(self.inner.plain.transpose())).clone()
+        if let Some(rows) = &*slot {
+            return Ok(rows.clone());
+        }
+        // Two starts a row, while it is built, and a column and a number an edge.
+        let bytes = 16 * (plain.num_src as u64 + 1) + 12 * plain.col.len() as u64;
+        check_room(bytes, || format!("the transpose of a graph of {} edges", plain.col.len()))?;
+        Ok(slot.insert(Arc::new(plain.transpose())).clone())
     }
 
-    pub(crate) fn units(&self, transposed: bool, leaf: i64) -> Arc<Units> {
-        let rows = self.rows(transposed);
+    pub(crate) fn units(&self, transposed: bool, leaf: i64) -> Result<Arc<Units>, RuntimeError> {
+        let rows = self.rows(transposed)?;
         let mut units = self.inner.units.lock().unwrap_or_else(PoisonError::into_inner);
-        units.entry((transposed, leaf)).or_insert_with(|| Arc::new(rows.units(leaf))).clone()
+        if let Some(units) = units.get(&(transposed, leaf)) {
+            return Ok(units.clone());
+        }
+        // A row that is cut has more than `leaf` edges: there are at most twice as many leaves as full ones.
+        let leaves = 2 * (rows.col.len() as u64 / leaf.unsigned_abs().max(1));
+        check_room(24 * leaves, || format!("the division of a graph of {} edges", rows.col.len()))?;
+        Ok(units.entry((transposed, leaf)).or_insert_with(|| Arc::new(rows.units(leaf))).clone())
     }
 }
 
@@ -140,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_transpose_is_stable_and_remembers_edges() {
-        let rows = graph().rows(true);
+        let rows = graph().rows(true).unwrap();
         assert_eq!(rows.row_ptr, [0, 2, 4, 5]);
         assert_eq!(rows.col, [0, 2, 1, 2, 0]);
         assert_eq!(rows.perm, [0, 3, 2, 4, 1]);
@@ -152,16 +168,16 @@ mod tests {
             let csr = Csr::from_csr(vec![0, 1], Indices::I64(vec![source]), Some(num_src)).unwrap();
             Graph::new(&csr)
         };
-        assert_eq!(wide(2, 3).unwrap().rows(false).col, [2]);
+        assert_eq!(wide(2, 3).unwrap().rows(false).unwrap().col, [2]);
         assert!(matches!(wide(1 << 31, (1 << 31) + 1), Err(RuntimeError::WideColumns { .. })));
     }
 
     #[test]
     fn long_rows_are_cut_into_leaves() {
-        let units = graph().units(false, 1);
+        let units = graph().units(false, 1).unwrap();
         assert_eq!(units.long_rows, [0, 2]);
         assert_eq!(units.leaf_base, [0, 2, 4]);
         assert_eq!(units.leaf_row, [0, 0, 1, 1]);
-        assert!(graph().units(false, 2).long_rows.is_empty());
+        assert!(graph().units(false, 2).unwrap().long_rows.is_empty());
     }
 }

@@ -45,7 +45,7 @@ impl Sizes {
             }
             let computed = extent.eval(&|s| self.get(s))?;
             if computed != *value {
-                let first = Origin("the sizes of the other inputs".into());
+                let first = Origin::Others;
                 return Err(conflict(&extent.to_string(), (computed, first), (*value, origin.clone())));
             }
         }
