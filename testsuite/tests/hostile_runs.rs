@@ -236,7 +236,7 @@ fn wrong_bindings() {
     refused(&[&g[..], &["--in", "a=a6.npy"], &x].concat(), &["5", "the edges of `g`", "6", "axis 0 of `a`"]);
     // Types and shapes.
     refused(&[&g[..], &a, &["--in", "x=ints.npy"]].concat(), &["x=ints.npy"]);
-    refused(&[&g[..], &a, &["--in", "x=table.npy"]].concat(), &["`x`", "axes"]);
+    refused(&[&g[..], &a, &["--in", "x=table.npy"]].concat(), &["x", "[3, 1]"]);
     refused(&[&g[..], &a, &["--in", "x=1.5"]].concat(), &["x=1.5"]);
     refused(&[&g[..], &["--in", "a=g.values"], &x].concat(), &["a=g.values"]);
 }

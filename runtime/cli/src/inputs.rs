@@ -1,12 +1,18 @@
 //! `--graph`, `--in`, `--dim`: what they name, read and converted to what the program takes.
 
+use crate::inspect::type_text;
+use crate::names::unknown;
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
+use std::num::IntErrorKind;
 use std::path::Path;
-use tiga_abi::{DType, SizeError};
-use tiga_bundle::{Program, Type};
+use tiga_abi::{DType, Poly};
+use tiga_bundle::{Param, Program, Type};
 use tiga_formats::{Array, Conversion, Elements, GraphFile, Limits, Named, open_array, open_graph};
 use tiga_runtime::Graph;
+
+/// Behind the name of a file: its rows stand in the order of the lines of the graph's file.
+pub(crate) const INPUT_ORDER: &str = ":input-order";
 
 /// A graph file with the handle made from it.
 pub(crate) struct OpenGraph {
@@ -21,67 +27,202 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
+    /// Reads what is bound; the names have been checked.
     pub(crate) fn read(program: &Program, graphs: &[Named], arrays: &[Named]) -> Result<Self> {
-        let limits = Limits::of_this_machine();
         let mut inputs = Inputs { graphs: BTreeMap::new(), arrays: BTreeMap::new() };
         for Named { name, value } in graphs {
-            let file = open_graph(Path::new(value), &limits)?;
-            let graph = Graph::new(&file.csr)?;
-            if inputs.graphs.insert(name.clone(), OpenGraph { file, graph }).is_some() {
-                bail!("`{name}` is bound twice");
-            }
+            let place = || format!("--graph {name}={value}");
+            // The file is named by the option already.
+            let file = open_graph(Path::new(value), &Limits::of_this_machine());
+            let file = file.map_err(|error| error.kind).with_context(place)?;
+            let graph = Graph::new(&file.csr).with_context(place)?;
+            inputs.graphs.insert(name.clone(), OpenGraph { file, graph });
         }
-        for Named { name, value } in arrays {
-            let (dtype, rank) = tensor(program, name)?;
-            let array = inputs.array(dtype, rank, value, &limits).with_context(|| format!("--in {name}={value}"))?;
-            if inputs.arrays.insert(name.clone(), (dtype, array)).is_some() {
-                bail!("`{name}` is bound twice");
-            }
+        for param in &program.params {
+            let Type::Tensor { dtype, shape } = &param.ty else { continue };
+            let Some(Named { name, value }) = arrays.iter().find(|named| named.name == param.name) else { continue };
+            let array = Wanted { inputs: &inputs, program, param, dtype: *dtype, shape }.array(value);
+            let array = array.with_context(|| format!("--in {name}={value}"))?;
+            inputs.arrays.insert(name.clone(), (*dtype, array));
         }
         Ok(inputs)
     }
+}
 
+/// A parameter that takes an array or a number, with the graphs read so far, which are all.
+struct Wanted<'a> {
+    inputs: &'a Inputs,
+    program: &'a Program,
+    param: &'a Param,
+    dtype: DType,
+    shape: &'a [Poly],
+}
+
+impl Wanted<'_> {
     /// A number, `g.values`, or a file.
-    fn array(&self, dtype: DType, rank: usize, value: &str, limits: &Limits) -> Result<Array> {
-        if rank == 0 {
-            return scalar(dtype, value);
+    fn array(&self, value: &str) -> Result<Array> {
+        let is_file = is_array_file(value);
+        if self.shape.is_empty() && !is_file {
+            return scalar(self.dtype, value);
         }
-        if let Some(graph) = value.strip_suffix(".values").and_then(|name| self.graphs.get(name)) {
-            return Ok(graph.file.values(dtype)?);
+        if let Some((graph, field)) = value.rsplit_once('.').filter(|_| !is_file)
+            && let Some(array) = self.values(graph, field)
+        {
+            return array;
         }
         if value.parse::<f64>().is_ok() {
-            bail!("a number, but the parameter is an array of rank {rank}: give a file");
+            bail!("expected {}, found a number: give a file", type_text(&self.param.ty));
         }
-        Ok(open_array(value, limits)?.convert(dtype, Conversion::Widening)?)
+        self.file(value)
+    }
+
+    /// The edge values of a graph's file; nothing if the text does not speak of a graph.
+    fn values(&self, graph: &str, field: &str) -> Option<Result<Array>> {
+        let known: Vec<&str> = self.inputs.graphs.keys().map(String::as_str).collect();
+        match (self.inputs.graphs.get(graph), field) {
+            (Some(open), "values") => Some(open.file.values(self.dtype).map_err(Into::into)),
+            (Some(_), _) => {
+                Some(Err(anyhow::anyhow!("a graph has no `{field}`: the values of its edges are `{graph}.values`")))
+            }
+            (None, "values") => Some(Err(anyhow::Error::msg(unknown(self.program, "graph", graph, &known)))),
+            (None, _) => None,
+        }
+    }
+
+    fn file(&self, value: &str) -> Result<Array> {
+        let (spec, by_line) = match value.strip_suffix(INPUT_ORDER) {
+            Some(spec) => (spec, Some(self.graph_of_edges()?)),
+            None => (value, None),
+        };
+        let limits = Limits::of_this_machine();
+        let array = open_array(spec, &limits).map_err(|error| error.kind)?;
+        let found = format!("{} of shape {:?}", array.array_type(), array.shape());
+        let expected = || format!("expected {}, found {found}", type_text(&self.param.ty));
+        let fits = |(extent, found): (&Poly, &usize)| extent.as_constant().is_none_or(|n| n == *found as i64);
+        if array.shape().len() != self.shape.len() || !self.shape.iter().zip(array.shape()).all(fits) {
+            bail!(expected());
+        }
+        limits.check(array.len() as u64 * self.dtype.bytes() as u64)?;
+        let array = array.convert(self.dtype, Conversion::Widening).map_err(|_| anyhow::Error::msg(expected()))?;
+        match by_line {
+            Some(file) => Ok(file.from_input_order(&array)?),
+            None => Ok(array),
+        }
+    }
+
+    /// The file of the graph over whose edges the parameter is a field.
+    fn graph_of_edges(&self) -> Result<&GraphFile> {
+        let leading = self.shape.first().and_then(Poly::as_symbol);
+        let over = |p: &&Param| matches!(&p.ty, Type::Graph { edges, .. } if Some(edges) == leading);
+        let graph = self.program.params.iter().find(over).and_then(|p| self.inputs.graphs.get(&p.name));
+        let Some(open) = graph else {
+            bail!(
+                "`{INPUT_ORDER}` is for fields of edges, and `{}` is none: {}",
+                self.param.name,
+                type_text(&self.param.ty)
+            );
+        };
+        Ok(&open.file)
     }
 }
 
-/// Type and number of axes of an array parameter.
-fn tensor(program: &Program, name: &str) -> Result<(DType, usize)> {
-    match program.params.iter().find(|p| p.name == name).map(|p| &p.ty) {
-        Some(Type::Tensor { dtype, shape }) => Ok((*dtype, shape.len())),
-        Some(Type::Graph { .. }) => bail!("`{name}` is a graph: bind it with --graph {name}=FILE"),
-        None => {
-            let known: Vec<&str> = program.params.iter().map(|p| p.name.as_str()).collect();
-            bail!("`{}` has no input `{name}`; it has {}", program.name, known.join(", "))
-        }
-    }
+/// Whether a text can only mean an array in a file.
+fn is_array_file(text: &str) -> bool {
+    let text = text.strip_suffix(INPUT_ORDER).unwrap_or(text).to_ascii_lowercase();
+    text.ends_with(".npy") || text.ends_with(".npz") || text.contains(".npz:")
 }
 
 fn scalar(dtype: DType, text: &str) -> Result<Array> {
     let wrong = || format!("`{text}` is not a number of type {dtype}");
     let elements = match dtype {
-        DType::Bool => Elements::Bool(vec![u8::from(text.parse::<bool>().with_context(wrong)?)]),
-        DType::I32 => Elements::I32(vec![text.parse().with_context(wrong)?]),
-        DType::I64 => Elements::I64(vec![text.parse().with_context(wrong)?]),
-        DType::F32 => Elements::F32(vec![text.parse().with_context(wrong)?]),
-        DType::F64 => Elements::F64(vec![text.parse().with_context(wrong)?]),
+        DType::Bool => match text {
+            "true" => Elements::Bool(vec![1]),
+            "false" => Elements::Bool(vec![0]),
+            _ => bail!("`{text}` is neither true nor false"),
+        },
+        DType::I32 => Elements::I32(vec![text.parse().ok().with_context(wrong)?]),
+        DType::I64 => Elements::I64(vec![text.parse().ok().with_context(wrong)?]),
+        DType::F32 => Elements::F32(vec![text.parse().ok().with_context(wrong)?]),
+        DType::F64 => Elements::F64(vec![text.parse().ok().with_context(wrong)?]),
     };
     Ok(Array::new(Vec::new(), elements)?)
 }
 
 /// `--dim F=16`.
 pub(crate) fn dims(dims: &[Named]) -> Result<Vec<(&str, i64)>> {
-    let one = |d: &Named| d.value.parse::<i64>().ok().filter(|n| *n >= 0).ok_or(SizeError::Syntax(d.value.clone()));
-    dims.iter().map(|d| Ok((d.name.as_str(), one(d).with_context(|| format!("--dim {}", d.name))?))).collect()
+    let one = |d: &'_ Named| match d.value.parse::<i64>() {
+        Ok(n) if n >= 0 => Ok(n),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
+            bail!("--dim {}={}: at most {} is possible", d.name, d.value, i64::MAX)
+        }
+        _ => bail!("--dim {}={1}: `{1}` is not a whole number ≥ 0", d.name, d.value),
+    };
+    dims.iter().map(|d| Ok((d.name.as_str(), one(d)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tiga_formats::save_arrays;
+
+    fn program() -> Program {
+        let extent = |size: &str| Poly::symbol(size);
+        let graph = Type::Graph { src: "N".into(), dst: "N".into(), edges: "E".into() };
+        let field = |shape| Type::Tensor { dtype: DType::F64, shape };
+        let param = |name: &str, ty| Param { name: name.into(), doc: String::new(), ty };
+        Program {
+            name: "p".into(),
+            doc: String::new(),
+            symbols: Vec::new(),
+            params: vec![
+                param("g", graph),
+                param("w", field(vec![extent("E")])),
+                param("v", field(vec![extent("E"), Poly::constant(2)])),
+                param("k", field(Vec::new())),
+            ],
+            results: Vec::new(),
+            plan: String::new(),
+        }
+    }
+
+    /// Reads `NAME=FILE` for each of the arrays, with a graph whose lines are not in the order of destinations.
+    fn read(folder: &Path, arrays: &[(&str, &str)]) -> Result<Inputs> {
+        let named = |name: &str, file: &str| Named {
+            name: name.into(),
+            value: folder.join(file).to_string_lossy().into_owned(),
+        };
+        std::fs::write(folder.join("g.txt"), "0 2\n1 0\n2 1\n").unwrap();
+        let arrays: Vec<Named> = arrays.iter().map(|(name, file)| named(name, file)).collect();
+        Inputs::read(&program(), &[named("g", "g.txt")], &arrays)
+    }
+
+    #[test]
+    fn members_of_an_archive_are_put_in_the_order_of_edges() {
+        let folder = tempfile::tempdir().unwrap();
+        let w = Array::vector(Elements::F32(vec![10.0, 20.0, 30.0]));
+        let v = Array::new(vec![3, 2], Elements::F64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0])).unwrap();
+        let k = Array::new(Vec::new(), Elements::I32(vec![7])).unwrap();
+        save_arrays(&folder.path().join("a.npz"), [("w", &w), ("v", &v), ("k", &k)]).unwrap();
+        let bound = [("w", "a.npz:w:input-order"), ("v", "a.npz:v:input-order"), ("k", "a.npz:k")];
+        let inputs = read(folder.path(), &bound).unwrap();
+        let elements = |name: &str| inputs.arrays[name].1.elements();
+        assert_eq!(elements("w"), &Elements::F64(vec![20.0, 30.0, 10.0]));
+        assert_eq!(elements("v"), &Elements::F64(vec![3.0, 4.0, 5.0, 6.0, 1.0, 2.0]));
+        assert_eq!(elements("k"), &Elements::F64(vec![7.0]));
+        let inputs = read(folder.path(), &[("w", "a.npz:w")]).unwrap();
+        assert_eq!(inputs.arrays["w"].1.elements(), &Elements::F64(vec![10.0, 20.0, 30.0]));
+        for (name, file) in [("k", "a.npz:k:input-order"), ("v", "a.npz:w:input-order"), ("w", "a.npz:z")] {
+            assert!(read(folder.path(), &[(name, file)]).is_err(), "{name}={file}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_in_their_own_type() {
+        assert_eq!(scalar(DType::Bool, "true").unwrap().elements(), &Elements::Bool(vec![1]));
+        assert_eq!(scalar(DType::I64, "-9223372036854775808").unwrap().elements(), &Elements::I64(vec![i64::MIN]));
+        for (dtype, text) in [(DType::Bool, "1"), (DType::I32, "1.5"), (DType::F64, "high"), (DType::F64, "")] {
+            let error = scalar(dtype, text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("`{text}` is n")), "{error}");
+        }
+    }
 }

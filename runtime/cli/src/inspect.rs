@@ -1,8 +1,9 @@
 //! `tiga inspect`.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use tiga_bundle::{Bundle, Guard, Param, Program, Type, Variant};
 
 #[derive(Args)]
@@ -13,39 +14,50 @@ pub(crate) struct Inspect {
 }
 
 impl Inspect {
-    pub(crate) fn run(&self) -> Result<bool> {
+    pub(crate) fn run(&self, out: &mut dyn Write) -> Result<bool> {
+        refuse_model(&self.bundle)?;
         let bundle = Bundle::open(&self.bundle).with_context(|| self.bundle.display().to_string())?;
         let manifest = bundle.manifest();
-        println!("format {}, language {}, made by {}", manifest.format, manifest.language, manifest.compiler);
-        println!("floating point: {}", format!("{:?}", manifest.fp).to_lowercase());
+        writeln!(out, "format {}, language {}, made by {}", manifest.format, manifest.language, manifest.compiler)?;
+        writeln!(out, "floating point: {}", format!("{:?}", manifest.fp).to_lowercase())?;
         for target in &manifest.targets {
-            println!("target {}: needs {}", target.name, target.features.join(" "));
+            writeln!(out, "target {}: needs {}", target.name, target.features.join(" "))?;
         }
         for program in &manifest.programs {
-            print_program(program);
+            print_program(program, out)?;
             if let Some(plan) = bundle.plan(&program.name) {
                 let bodies = plan.bodies.values().map(|b| b.tasks.len()).sum::<usize>();
-                println!(
+                writeln!(
+                    out,
                     "  plan: {} tasks, {} in loops and branches, {} resources",
                     plan.root.tasks.len(),
                     bodies,
                     plan.resources.len()
-                );
+                )?;
             }
         }
-        println!("kernels:");
+        writeln!(out, "kernels:")?;
         for kernel in &manifest.kernels {
-            println!("{}", format!("  {} {}", kernel.symbol, kernel.shape).trim_end());
+            writeln!(out, "{}", format!("  {} {}", kernel.symbol, kernel.shape).trim_end())?;
             for variant in &kernel.variants {
-                println!("    {}", guarded(variant));
+                writeln!(out, "    {}", guarded(variant))?;
             }
         }
-        println!("entries:");
+        writeln!(out, "entries:")?;
         for (name, bytes) in bundle.entries() {
-            println!("  {bytes:>10}  {name}");
+            writeln!(out, "  {bytes:>10}  {name}")?;
         }
         Ok(true)
     }
+}
+
+/// A model is not a bundle, and whoever gives one wants to hear how to make one of it.
+pub(crate) fn refuse_model(path: &Path) -> Result<()> {
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tg")) && path.is_file() {
+        let (model, bundle) = (path.display(), path.with_extension("tgb"));
+        bail!("{model}: this is a model, not a bundle: compile it with tigac {model} -o {}", bundle.display());
+    }
+    Ok(())
 }
 
 /// A kernel's name with the condition under which it runs, if it has one.
@@ -56,19 +68,22 @@ pub(crate) fn guarded(variant: &Variant) -> String {
     format!("{} if {}", variant.entry, variant.guard)
 }
 
-fn print_program(program: &Program) {
-    let list =
-        |params: &[Param]| params.iter().map(|p| format!("{}: {}", p.name, ty(&p.ty))).collect::<Vec<_>>().join(", ");
-    println!("program {}({}) -> ({})", program.name, list(&program.params), list(&program.results));
+fn print_program(program: &Program, out: &mut dyn Write) -> Result<()> {
+    let list = |params: &[Param]| {
+        params.iter().map(|p| format!("{}: {}", p.name, type_text(&p.ty))).collect::<Vec<_>>().join(", ")
+    };
+    writeln!(out, "program {}({}) -> ({})", program.name, list(&program.params), list(&program.results))?;
     for line in program.doc.lines() {
-        println!("  {line}");
+        writeln!(out, "  {line}")?;
     }
     for param in program.params.iter().chain(&program.results).filter(|p| !p.doc.is_empty()) {
-        println!("  {}: {}", param.name, param.doc.replace('\n', " "));
+        writeln!(out, "  {}: {}", param.name, param.doc.replace('\n', " "))?;
     }
+    Ok(())
 }
 
-fn ty(ty: &Type) -> String {
+/// `f64[N, 3]`, `f64`, `graph<g.src -> g.dst>`.
+pub(crate) fn type_text(ty: &Type) -> String {
     match ty {
         Type::Graph { src, dst, .. } if src == dst => format!("graph<{src}>"),
         Type::Graph { src, dst, .. } => format!("graph<{src} -> {dst}>"),

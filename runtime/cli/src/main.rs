@@ -1,15 +1,21 @@
 //! `tiga`: runs and inspects bundles from the shell.
 //!
 //! Exit codes: 0 done; 1 the input was refused; 2 the command line makes no sense; 3 a result is not as expected;
-//! 101 a bug of the command, of which a report is left.
+//! 101 a bug of the command, of which a report is left. A signal ends it as one: 130 after Ctrl-C, to a shell.
 
 mod inputs;
 mod inspect;
+mod names;
+mod outputs;
 mod run;
 mod show;
+mod stdout;
 
+use anyhow::{Error, Result};
 use clap::{Parser, Subcommand};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
+use stdout::{Output, cannot_write};
 use tiga_source::internal;
 
 /// The command, as reports name it.
@@ -39,17 +45,62 @@ fn main() -> ExitCode {
     TIGA.report_panics();
     // Without handlers a signal still ends the command; only a temporary would be left.
     let _ = tiga_formats::remove_unfinished_on_signals();
-    let result = match Cli::parse().command {
-        Command::Run(run) => run.run(),
-        Command::Inspect(inspect) => inspect.run(),
-        Command::InternalError => panic!("asked for"),
-    };
-    match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(3),
+    match run() {
+        Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // Nobody can be told if the standard error output cannot be written to.
+            let _ = writeln!(io::stderr(), "error: {}", text(&error));
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run() -> Result<ExitCode> {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let mut out = Output::standard();
+    let good = match cli.command {
+        Command::Run(run) => run.run(&mut out),
+        Command::Inspect(inspect) => inspect.run(&mut out),
+        Command::InternalError => panic!("asked for"),
+    };
+    // What was printed before an error comes before it.
+    let flushed = out.flush();
+    let good = good?;
+    flushed?;
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(3) })
+}
+
+/// Prints the help that was asked for, or what is wrong with the command line.
+fn usage(error: &clap::Error) -> Result<ExitCode> {
+    match error.print() {
+        _ if error.use_stderr() => Ok(ExitCode::from(2)),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(cannot_write(error).into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// An error with its causes. Many name their cause themselves: nothing is said twice.
+fn text(error: &Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let error = Err::<(), _>(io::Error::other("no disk")).context("cannot read: no disk").context("a.tgb");
+        assert_eq!(text(&error.unwrap_err()), "a.tgb: cannot read: no disk");
     }
 }

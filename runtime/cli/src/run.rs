@@ -1,17 +1,48 @@
 //! `tiga run`.
 
-use crate::inputs::{Inputs, dims};
-use crate::inspect::guarded;
+use crate::inputs::{INPUT_ORDER, Inputs, dims};
+use crate::inspect::{guarded, refuse_model};
+use crate::names;
+use crate::outputs::{Expected, Source, expected, file_of, targets};
 use crate::show;
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use tiga_bundle::Program;
-use tiga_formats::{Array, Limits, Named, Names, Tolerance, compare, open_array, save_array};
-use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Context};
+use tiga_abi::DType;
+use tiga_bundle::{Program, Type};
+use tiga_formats::{Array, Limits, Named, Names, Tolerance, compare, save_array, split_member};
+use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
+
+/// What the options alone do not say.
+const DETAILS: &str = "\
+Graphs (--graph):
+  .mtx       Matrix Market: entry (i, j) is the edge j → i, numbered from 1; a symmetric line is two
+             edges
+  .txt .tsv .csv .edges .el
+             edge list: `src dst [weight]` a line, numbered from 0; comments begin with # or %
+  .npz       arrays row_ptr, col_idx, num_src: for each destination its sources; or src and dst; or
+             what SciPy saves
+
+Arrays and numbers (--in):
+  0.85       a number; true or false for a bool
+  FILE.npy, FILE.npz:NAME
+             an array, for a number one of shape []; an edge field has its rows in the order of CSR:
+             by destination, then as in the graph's file
+  FILE.npy:input-order
+             an edge field that has one row for each line of the graph's file; both edges of a
+             symmetric line get it
+  G.values   the edge values in the file of graph G
+
+Results are printed to the standard output unless --out, --expect or --top is given: type, shape and
+the first 8 elements. --out writes .npy files.
+
+Exit codes: 0 done, 1 error, 2 usage, 3 a result is not as expected, 101 internal error,
+130 interrupted.";
 
 #[derive(Args)]
+#[command(after_help = DETAILS)]
 pub(crate) struct Run {
     /// The bundle.
     #[arg(value_name = "BUNDLE.tgb")]
@@ -21,7 +52,8 @@ pub(crate) struct Run {
     /// Binds a graph: .mtx, .npz, or an edge list (.txt .tsv .csv .edges .el).
     #[arg(long = "graph", value_name = "G=FILE")]
     graphs: Vec<Named>,
-    /// Binds an array or number: a .npy file, FILE.npz:NAME, a number, or G.values for a graph's edge values.
+    /// Binds an array or number: a .npy file, FILE.npz:NAME, a number, or G.values for a graph's edge values; with
+    /// `:input-order` behind a file, an edge field has a row for each line of its graph's file.
     #[arg(long = "in", value_name = "X=FILE|NUMBER|G.values")]
     inputs: Vec<Named>,
     /// Gives a dimension that no input fixes.
@@ -37,10 +69,10 @@ pub(crate) struct Run {
     #[arg(long = "expect", value_name = "[RESULT=]FILE.npy")]
     expected: Vec<String>,
     /// Relative tolerance of --expect.
-    #[arg(long, default_value_t = 0.0, requires = "expected")]
+    #[arg(long, default_value_t = 0.0, requires = "expected", allow_negative_numbers = true, value_parser = tolerance)]
     rtol: f64,
     /// Absolute tolerance of --expect.
-    #[arg(long, default_value_t = 0.0, requires = "expected")]
+    #[arg(long, default_value_t = 0.0, requires = "expected", allow_negative_numbers = true, value_parser = tolerance)]
     atol: f64,
     /// Runs so many times, and prints the time.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -53,44 +85,65 @@ pub(crate) struct Run {
     verbose: bool,
 }
 
+fn tolerance(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse::<f64>().ok().filter(|t| t.is_finite() && *t >= 0.0);
+    number.ok_or("expected a finite number ≥ 0")
+}
+
 /// The results of the last run, and how long each run took.
 struct Runs {
     results: Vec<(String, Array)>,
     times: Vec<Duration>,
 }
 
+/// A program with all that is bound to it.
+struct Bound<'a> {
+    bundle: &'a Bundle,
+    program: &'a Program,
+    inputs: &'a Inputs,
+    dims: Vec<(&'a str, i64)>,
+}
+
 impl Run {
     /// Whether all results are as expected.
-    pub(crate) fn run(&self) -> Result<bool> {
+    pub(crate) fn run(&self, out: &mut dyn Write) -> Result<bool> {
+        refuse_model(&self.bundle)?;
         let bundle = Bundle::open(&self.bundle).with_context(|| self.bundle.display().to_string())?;
         let program = self.program(&bundle)?;
-        let outputs = self.files(program, &self.outputs)?;
-        let expected = self.files(program, &self.expected)?;
+        names::check(program, &self.graphs, &self.inputs, &self.dims)?;
+        let dims = dims(&self.dims)?;
+        let targets = targets(program, &self.outputs, &self.sources(program)?)?;
+        let expected = expected(program, &self.expected)?;
         let top = self.top.as_ref().map(|named| top_of(program, named)).transpose()?;
         let inputs = Inputs::read(program, &self.graphs, &self.inputs)?;
+        let bound = Bound { bundle: &bundle, program, inputs: &inputs, dims };
+        let shapes = bound.shapes(&expected)?;
         let context = Context::new(self.threads.unwrap_or(0).into())?;
-        let Runs { results, mut times } = self.execute(&bundle, program, &inputs, &context)?;
-        if self.verbose {
-            describe(&bundle, program, &results, &inputs, &context);
-        }
+        let Runs { results, mut times } = bound.execute(self.repeat.unwrap_or(1), &shapes, &context)?;
         let array = |name: &str| &results.iter().find(|(n, _)| n == name).expect("results have the program's names").1;
-        for (name, path) in &outputs {
-            save_array(path, array(name))?;
+        // Before anything is printed: what was computed outlives a standard output that is full.
+        for target in &targets {
+            save_array(&target.path, array(&target.result))?;
+        }
+        if self.verbose {
+            describe(out, &bound, &results, &context)?;
         }
         if let Some((name, count)) = top {
             let names = inputs.graphs.values().find_map(|g| g.file.names.as_ref());
             let names: Option<&Names> = names.filter(|n| n.len() == array(name).len());
-            show::top(name, array(name), count, names)?;
-        } else if outputs.is_empty() && expected.is_empty() {
-            results.iter().for_each(|(name, array)| show::result(name, array));
+            show::top(out, array(name), count, names)?;
+        } else if targets.is_empty() && expected.is_empty() {
+            for (name, array) in &results {
+                show::result(out, name, array)?;
+            }
         }
         if self.repeat.is_some() {
             let edges = inputs.graphs.values().map(|g| g.graph.num_edges()).sum();
-            show::timing(&mut times, edges, rounds(&results));
+            show::timing(out, &mut times, edges, rounds(&results))?;
         }
         let mut good = true;
-        for (name, path) in &expected {
-            good &= self.check(name, array(name), path)?;
+        for one in &expected {
+            good &= self.check(out, one, array(&one.result))?;
         }
         Ok(good)
     }
@@ -99,6 +152,7 @@ impl Run {
         let programs = &bundle.manifest().programs;
         let names = || programs.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ");
         match (&self.program, programs.as_slice()) {
+            (_, []) => bail!("{}: the bundle has no program", self.bundle.display()),
             (Some(name), _) => match bundle.manifest().program(name) {
                 Some(program) => Ok(program),
                 None => bail!("the bundle has no program `{name}`; it has {}", names()),
@@ -108,86 +162,143 @@ impl Run {
         }
     }
 
-    /// `[RESULT=]FILE` with the result it means.
-    fn files(&self, program: &Program, given: &[String]) -> Result<Vec<(String, PathBuf)>> {
-        let mut out = Vec::new();
-        for text in given {
-            let known = |name: &str| program.results.iter().any(|r| r.name == name);
-            match text.split_once('=') {
-                Some((name, file)) if known(name) => out.push((name.to_owned(), PathBuf::from(file))),
-                Some((name, _)) if !Path::new(text).exists() && !name.contains(['/', '.']) => {
-                    bail!("`{}` has no result `{name}`; it has {}", program.name, results(program))
-                }
-                _ => match program.results.as_slice() {
-                    [only] => out.push((only.name.clone(), PathBuf::from(text))),
-                    _ => bail!("`{text}`: the program has several results, say which: {}", results(program)),
-                },
-            }
+    /// The files that are read, whether or not they are there.
+    fn sources(&self, program: &Program) -> Result<Vec<Source>> {
+        let mut out = vec![Source { path: self.bundle.clone(), option: "the bundle".into() }];
+        for Named { name, value } in &self.graphs {
+            out.push(Source { path: value.into(), option: format!("--graph {name}={value}") });
+        }
+        for Named { name, value } in &self.inputs {
+            let path = split_member(value.strip_suffix(INPUT_ORDER).unwrap_or(value)).0.into();
+            out.push(Source { path, option: format!("--in {name}={value}") });
+        }
+        for text in &self.expected {
+            let path = split_member(file_of(program, text)?).0.into();
+            out.push(Source { path, option: format!("--expect {text}") });
         }
         Ok(out)
     }
 
-    fn execute(&self, bundle: &Bundle, program: &Program, inputs: &Inputs, context: &Context) -> Result<Runs> {
-        let mut times = Vec::new();
-        let mut results = Vec::new();
-        for _ in 0..self.repeat.unwrap_or(1) {
-            let mut call = bundle.call(&program.name)?;
-            for (name, open) in &inputs.graphs {
-                call.graph(name, &open.graph)?;
-            }
-            for (name, (dtype, array)) in &inputs.arrays {
-                call.input(name, ArrayRef::new(*dtype, array.shape(), array.as_bytes()))?;
-            }
-            for (name, value) in dims(&self.dims)? {
-                call.dim(name, value)?;
-            }
-            let mut arrays = Vec::new();
-            for (name, dtype, shape) in call.result_shapes()? {
-                let array = Array::zeroed(dtype, shape.clone());
-                let array =
-                    array.with_context(|| format!("the result `{name}` of shape {shape:?} does not fit in memory"))?;
-                arrays.push((name, dtype, array));
-            }
-            for (name, dtype, array) in &mut arrays {
-                let shape = array.shape().to_vec();
-                call.output(name, ArrayMut::new(*dtype, &shape, array.as_bytes_mut()))?;
-            }
-            let start = Instant::now();
-            call.run(context)?;
-            times.push(start.elapsed());
-            drop(call);
-            results = arrays.into_iter().map(|(name, _, array)| (name, array)).collect();
-        }
-        Ok(Runs { results, times })
-    }
-
-    fn check(&self, name: &str, got: &Array, path: &Path) -> Result<bool> {
-        let expected = open_array(&path.to_string_lossy(), &Limits::of_this_machine())?;
-        let found = compare(got, &expected, Tolerance { rtol: self.rtol, atol: self.atol })?;
+    fn check(&self, out: &mut dyn Write, expected: &Expected, got: &Array) -> Result<bool> {
+        let tolerance = Tolerance { rtol: self.rtol, atol: self.atol };
+        let found = compare(got, &expected.array, tolerance).with_context(|| expected.option.clone())?;
         let verdict = if found.beyond == 0 { "as expected" } else { "NOT as expected" };
-        println!(
-            "{name}: {verdict}: {} of {} elements off, max abs error {:.3e}",
-            found.beyond, found.count, found.max_abs_error
-        );
+        writeln!(
+            out,
+            "{}: {verdict}: {} of {} elements off, max abs error {:.3e}",
+            expected.result, found.beyond, found.count, found.max_abs_error
+        )?;
         for (what, pair) in [("first", &found.first), ("worst", &found.worst)] {
             if let (Some(pair), true) = (pair, found.beyond > 0) {
                 let ulps = pair.ulps.map_or_else(String::new, |ulps| format!(", {ulps} ulps"));
-                println!("  {what} at {:?}: got {}, expected {}{ulps}", pair.index, pair.got, pair.expected);
+                writeln!(out, "  {what} at {:?}: got {}, expected {}{ulps}", pair.index, pair.got, pair.expected)?;
             }
         }
         Ok(found.beyond == 0)
     }
 }
 
-fn results(program: &Program) -> String {
-    program.results.iter().map(|r| r.name.as_str()).collect::<Vec<_>>().join(", ")
+impl<'a> Bound<'a> {
+    fn call(&self) -> Result<Call<'a>, RuntimeError> {
+        let mut call = self.bundle.call(&self.program.name)?;
+        for (name, open) in &self.inputs.graphs {
+            call.graph(name, &open.graph)?;
+        }
+        for (name, (dtype, array)) in &self.inputs.arrays {
+            call.input(name, ArrayRef::new(*dtype, array.shape(), array.as_bytes()))?;
+        }
+        for (name, value) in &self.dims {
+            call.dim(name, *value)?;
+        }
+        Ok(call)
+    }
+
+    /// Types and shapes of the results, which those expected have, and which there is memory for.
+    fn shapes(&self, expected: &[Expected]) -> Result<Vec<(String, DType, Vec<usize>)>> {
+        let shapes = self.call().and_then(|call| call.result_shapes()).map_err(by_options)?;
+        for one in expected {
+            let of = shapes.iter().find(|(name, ..)| *name == one.result);
+            let (name, dtype, shape) = of.expect("results have the program's names");
+            if one.array.shape() != shape {
+                bail!("{}: expected {dtype}{shape:?} for `{name}`, found {:?}", one.option, one.array.shape());
+            }
+        }
+        let available = Limits::of_this_machine().memory;
+        let mut all = 0_u128;
+        for (name, dtype, shape) in &shapes {
+            let count = shape.iter().fold(1_u128, |count, extent| count.saturating_mul(*extent as u128));
+            let bytes = count.saturating_mul(dtype.bytes() as u128);
+            all = all.saturating_add(bytes);
+            if all > available.into() {
+                bail!(too_large(name, *dtype, shape, bytes, available));
+            }
+        }
+        Ok(shapes)
+    }
+
+    fn execute(&self, repeat: u32, shapes: &[(String, DType, Vec<usize>)], context: &Context) -> Result<Runs> {
+        let mut times = Vec::new();
+        let mut results = Vec::new();
+        for _ in 0..repeat {
+            // Those of the run before go first: there may be no memory for both.
+            results.clear();
+            let mut call = self.call().map_err(by_options)?;
+            for (name, dtype, shape) in shapes {
+                let array = Array::zeroed(*dtype, shape.clone()).ok_or_else(|| {
+                    let bytes = shape.iter().map(|e| *e as u128).product::<u128>() * dtype.bytes() as u128;
+                    Error::msg(too_large(name, *dtype, shape, bytes, Limits::of_this_machine().memory))
+                })?;
+                results.push((name.clone(), array));
+            }
+            for ((name, array), (_, dtype, shape)) in results.iter_mut().zip(shapes) {
+                call.output(name, ArrayMut::new(*dtype, shape, array.as_bytes_mut()))?;
+            }
+            let start = Instant::now();
+            call.run(context).map_err(by_options)?;
+            times.push(start.elapsed());
+        }
+        Ok(Runs { results, times })
+    }
+}
+
+fn too_large(name: &str, dtype: DType, shape: &[usize], bytes: u128, available: u64) -> String {
+    format!("the result `{name}`: {dtype}{shape:?} needs {bytes} bytes of memory, {available} may be used")
+}
+
+/// A refusal of the runtime in the words of the command line.
+fn by_options(error: RuntimeError) -> Error {
+    match error {
+        RuntimeError::Unbound(size) => {
+            anyhow::anyhow!("no input fixes the size `{size}`: give it with --dim {size}=N")
+        }
+        RuntimeError::Conflict { symbol, first, first_origin, second, second_origin } => {
+            let place = |origin: &Origin, value| match origin {
+                Origin::Given => format!("--dim {symbol}={value}"),
+                other => other.to_string(),
+            };
+            let (one, other) = (place(&first_origin, first), place(&second_origin, second));
+            anyhow::anyhow!("{symbol} is {first} by {one}, but {second} by {other}")
+        }
+        other => other.into(),
+    }
 }
 
 fn top_of<'n>(program: &Program, named: &'n Named) -> Result<(&'n str, usize)> {
-    if !program.results.iter().any(|r| r.name == named.name) {
-        bail!("--top: `{}` has no result `{}`; it has {}", program.name, named.name, results(program));
+    let known: Vec<&str> = program.results.iter().map(|r| r.name.as_str()).collect();
+    let Some(result) = program.results.iter().find(|r| r.name == named.name) else {
+        bail!("--top: {}", names::unknown(program, "result", &named.name, &known));
+    };
+    match &result.ty {
+        Type::Tensor { shape, .. } if shape.len() == 1 => {}
+        Type::Tensor { shape, .. } => {
+            bail!("--top {}: the result has {} axes, a ranking needs one", named.name, shape.len())
+        }
+        Type::Graph { .. } => bail!("--top {}: the result is a graph, a ranking needs an array", named.name),
     }
-    Ok((&named.name, named.value.parse().with_context(|| format!("--top {}: `{}`", named.name, named.value))?))
+    let count = named.value.parse().ok();
+    let count =
+        count.with_context(|| format!("--top {}={1}: `{1}` is not a whole number ≥ 0", named.name, named.value));
+    Ok((&named.name, count?))
 }
 
 /// The rounds of an iteration, if the program says them.
@@ -196,17 +307,19 @@ fn rounds(results: &[(String, Array)]) -> Option<i64> {
     rounds.and_then(|(_, array)| array.get(0).to_string().parse().ok())
 }
 
-fn describe(bundle: &Bundle, program: &Program, results: &[(String, Array)], inputs: &Inputs, context: &Context) {
-    println!("target: {}, {} threads", bundle.target(), context.threads());
-    for (name, open) in &inputs.graphs {
+fn describe(out: &mut dyn Write, bound: &Bound<'_>, results: &[(String, Array)], context: &Context) -> Result<()> {
+    writeln!(out, "target: {}, {} threads", bound.bundle.target(), context.threads())?;
+    for (name, open) in &bound.inputs.graphs {
         let g = &open.graph;
-        println!("graph {name}: {} sources, {} destinations, {} edges", g.num_src(), g.num_dst(), g.num_edges());
+        writeln!(out, "graph {name}: {} sources, {} destinations, {} edges", g.num_src(), g.num_dst(), g.num_edges())?;
     }
-    for kernel in bundle.manifest().kernels.iter().filter(|k| k.symbol.starts_with(&format!("{}.", program.name))) {
+    let program = format!("{}.", bound.program.name);
+    for kernel in bound.bundle.manifest().kernels.iter().filter(|k| k.symbol.starts_with(&program)) {
         let variants: Vec<String> = kernel.variants.iter().map(guarded).collect();
-        println!("kernel {}: {}", kernel.symbol, variants.join(", "));
+        writeln!(out, "kernel {}: {}", kernel.symbol, variants.join(", "))?;
     }
     if let Some(rounds) = rounds(results) {
-        println!("rounds: {rounds}");
+        writeln!(out, "rounds: {rounds}")?;
     }
+    Ok(())
 }

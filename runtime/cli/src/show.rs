@@ -1,36 +1,33 @@
 //! Prints results, rankings and timings.
 
-use anyhow::{Result, bail};
 use std::cmp::Ordering;
+use std::io::{self, Write};
 use std::time::Duration;
 use tiga_formats::{Array, Names, Scalar};
 
-/// Elements of a result that are shown.
+/// Elements of a result that are shown; the help of `tiga run` says how many.
 const SHOWN: usize = 8;
 
 /// `rank: f64[4] = 0.3, 0.2, …`
-pub(crate) fn result(name: &str, array: &Array) {
+pub(crate) fn result(out: &mut dyn Write, name: &str, array: &Array) -> io::Result<()> {
     let mut values: Vec<String> = (0..array.len().min(SHOWN)).map(|i| array.get(i).to_string()).collect();
     if array.len() > SHOWN {
         values.push("…".into());
     }
     let shape: Vec<String> = array.shape().iter().map(usize::to_string).collect();
     let shape = if shape.is_empty() { String::new() } else { format!("[{}]", shape.join(", ")) };
-    println!("{name}: {}{shape} = {}", array.array_type(), values.join(", "));
+    writeln!(out, "{name}: {}{shape} = {}", array.array_type(), values.join(", "))
 }
 
 /// The largest entries of a vector, with names if there are any.
-pub(crate) fn top(name: &str, array: &Array, count: usize, names: Option<&Names>) -> Result<()> {
-    if array.shape().len() != 1 {
-        bail!("--top {name}: the result has {} axes, a ranking needs one", array.shape().len());
-    }
+pub(crate) fn top(out: &mut dyn Write, array: &Array, count: usize, names: Option<&Names>) -> io::Result<()> {
     for (place, node) in ranking(array).into_iter().take(count).enumerate() {
         let label = names.and_then(|n| n.get(node)).map_or_else(|| node.to_string(), str::to_owned);
         let value = match array.get(node) {
-            Scalar::Int(n) => n.to_string(),
+            whole @ (Scalar::Int(_) | Scalar::Bool(_)) => whole.to_string(),
             float => format!("{:.6}", float.to_f64()),
         };
-        println!("{:>3}  {label:<28} {value}", place + 1);
+        writeln!(out, "{:>3}  {label:<28} {value}", place + 1)?;
     }
     Ok(())
 }
@@ -53,14 +50,19 @@ fn larger_first(a: Scalar, b: Scalar) -> Ordering {
 }
 
 /// Least and median time, and edges a second at the median.
-pub(crate) fn timing(times: &mut [Duration], edges: usize, rounds: Option<i64>) {
+pub(crate) fn timing(out: &mut dyn Write, times: &mut [Duration], edges: usize, rounds: Option<i64>) -> io::Result<()> {
     times.sort_unstable();
     let (least, median) = (times[0], times[times.len() / 2]);
     let rounds = rounds.filter(|r| *r > 0).unwrap_or(1);
     let rate = edges as f64 * rounds as f64 / median.as_secs_f64();
     let runs = times.len();
-    print!("time: {:.3} ms median, {:.3} ms least of {runs}", median.as_secs_f64() * 1e3, least.as_secs_f64() * 1e3);
-    if edges > 0 { println!("; {:.1} M edges/s", rate / 1e6) } else { println!() }
+    write!(
+        out,
+        "time: {:.3} ms median, {:.3} ms least of {runs}",
+        median.as_secs_f64() * 1e3,
+        least.as_secs_f64() * 1e3
+    )?;
+    if edges > 0 { writeln!(out, "; {:.1} M edges/s", rate / 1e6) } else { writeln!(out) }
 }
 
 #[cfg(test)]

@@ -39,5 +39,5 @@ pub use limits::{Limits, TooSparse, WouldNotFit};
 pub use named::{Named, NotNamed};
 pub use names::Names;
 pub use number::NotOfType;
-pub use open::{FileError, FileErrorKind, open_array, open_graph, save_array, save_arrays};
+pub use open::{FileError, FileErrorKind, open_array, open_graph, save_array, save_arrays, split_member};
 pub use scalar::Scalar;

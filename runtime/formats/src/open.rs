@@ -113,8 +113,8 @@ pub fn open_array(spec: &str, limits: &Limits) -> Result<Array, FileError> {
     open().map_err(|kind| FileError { path: path.to_owned(), kind })
 }
 
-/// `a.npz:x` names a member unless a file has that name.
-fn split_member(spec: &str) -> (&Path, Option<&str>) {
+/// The file and the member of an archive that `FILE.npz:member` names, unless there is a file of that whole name.
+pub fn split_member(spec: &str) -> (&Path, Option<&str>) {
     match spec.rsplit_once(':') {
         Some((path, member)) if extension(Path::new(path)) == "npz" && !Path::new(spec).exists() => {
             (Path::new(path), Some(member))

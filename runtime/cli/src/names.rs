@@ -1,0 +1,71 @@
+//! Names on the command line against those of the program: unknown, of another kind, twice, or not there at all.
+
+use crate::inspect::type_text;
+use anyhow::{Result, bail};
+use std::collections::BTreeSet;
+use tiga_bundle::{Param, Program, Type};
+use tiga_formats::Named;
+use tiga_source::nearest;
+
+/// Every `--graph`, `--in` and `--dim` names what it may bind, once, and no parameter is left over.
+pub(crate) fn check(program: &Program, graphs: &[Named], arrays: &[Named], dims: &[Named]) -> Result<()> {
+    for (option, all) in [("--graph", graphs), ("--in", arrays), ("--dim", dims)] {
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = all.iter().find(|named| !seen.insert(&named.name)) {
+            bail!("`{}` is bound twice by {option}", twice.name);
+        }
+    }
+    for named in graphs {
+        if !is_graph(find(program, "graph", &named.name)?) {
+            bail!("`{0}` is an array or a number: bind it with --in {0}=…", named.name);
+        }
+    }
+    for named in arrays {
+        if is_graph(find(program, "input", &named.name)?) {
+            bail!("`{0}` is a graph: bind it with --graph {0}=FILE", named.name);
+        }
+    }
+    let sizes: Vec<&str> = program.symbols.iter().map(|s| &*s.name).collect();
+    if let Some(named) = dims.iter().find(|named| !sizes.contains(&&*named.name)) {
+        bail!("{}", unknown(program, "size", &named.name, &sizes));
+    }
+    let bound: BTreeSet<&str> = graphs.iter().chain(arrays).map(|named| named.name.as_str()).collect();
+    let missing = program.params.iter().filter(|p| !bound.contains(p.name.as_str()));
+    let missing: Vec<String> = missing.map(how_to_bind).collect();
+    if !missing.is_empty() {
+        bail!("not bound: {}", missing.join("; "));
+    }
+    Ok(())
+}
+
+/// `` `p` has no input `dampng`; did you mean `damping`? it has x, damping``. Of names of one letter none is near.
+pub(crate) fn unknown(program: &Program, what: &str, name: &str, known: &[&str]) -> String {
+    let near = nearest(name, known.iter().copied()).filter(|_| name.chars().nth(1).is_some());
+    let hint = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+    let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    format!("`{}` has no {what} `{name}`; {hint}it has {list}", program.name)
+}
+
+fn find<'p>(program: &'p Program, what: &str, name: &str) -> Result<&'p Param> {
+    let found = program.params.iter().find(|p| p.name == name);
+    let known = || {
+        let of_kind = program.params.iter().filter(|p| is_graph(p) == (what == "graph"));
+        of_kind.map(|p| p.name.as_str()).collect::<Vec<_>>()
+    };
+    found.ok_or_else(|| anyhow::Error::msg(unknown(program, what, name, &known())))
+}
+
+pub(crate) fn is_graph(param: &Param) -> bool {
+    matches!(param.ty, Type::Graph { .. })
+}
+
+/// `` `damping`: bind it with --in damping=NUMBER (f64)``.
+fn how_to_bind(param: &Param) -> String {
+    let name = &param.name;
+    let option = match &param.ty {
+        Type::Graph { .. } => format!("--graph {name}=FILE"),
+        Type::Tensor { shape, .. } if shape.is_empty() => format!("--in {name}=NUMBER"),
+        Type::Tensor { .. } => format!("--in {name}=FILE.npy"),
+    };
+    format!("`{name}`: bind it with {option} ({})", type_text(&param.ty))
+}

@@ -1,0 +1,87 @@
+//! The standard output: a reader that goes away ends the printing and nothing else, any other failure is an error.
+
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+
+/// What a command prints. Once the reader has gone (`tiga run … | head -1`) the rest goes nowhere, and the exit code is
+/// that of the work done: a missed expectation is not hidden by a closed pipe.
+pub(crate) struct Output<W: Write = Stdout> {
+    inner: Option<BufWriter<W>>,
+}
+
+impl Output {
+    pub(crate) fn standard() -> Self {
+        Self::new(io::stdout())
+    }
+}
+
+impl<W: Write> Output<W> {
+    fn new(inner: W) -> Self {
+        Self { inner: Some(BufWriter::new(inner)) }
+    }
+
+    /// The result of a write, and whether there is still somebody to write to.
+    fn attempt<T>(&mut self, gone: T, write: impl FnOnce(&mut BufWriter<W>) -> io::Result<T>) -> io::Result<T> {
+        let Some(inner) = &mut self.inner else { return Ok(gone) };
+        match write(inner) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.inner = None;
+                Ok(gone)
+            }
+            Err(error) => Err(cannot_write(error)),
+            done => done,
+        }
+    }
+}
+
+/// The error that names what was written to.
+pub(crate) fn cannot_write(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write to the standard output: {error}"))
+}
+
+impl<W: Write> Write for Output<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.attempt(bytes.len(), |inner| inner.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.attempt((), Write::flush)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes no byte.
+    struct Broken(ErrorKind);
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_is_gone_is_no_error() {
+        let mut out = Output::new(Broken(ErrorKind::BrokenPipe));
+        for _ in 0..2 {
+            out.write_all(&[b'x'; 100_000]).unwrap();
+            writeln!(out, "more").unwrap();
+            out.flush().unwrap();
+        }
+        assert!(out.inner.is_none());
+    }
+
+    #[test]
+    fn a_full_disk_is_one() {
+        let mut out = Output::new(Broken(ErrorKind::StorageFull));
+        writeln!(out, "little").unwrap();
+        let error = out.flush().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StorageFull);
+        assert!(error.to_string().starts_with("cannot write to the standard output: "), "{error}");
+    }
+}
