@@ -131,6 +131,9 @@ impl Run {
         if let Some((name, count)) = top {
             let names = inputs.graphs.values().find_map(|g| g.file.names.as_ref());
             let names: Option<&Names> = names.filter(|n| n.len() == array(name).len());
+            // The ranking holds a position for each element, and sorting half of them once more.
+            let bytes = 12 * array(name).len() as u64;
+            Limits::of_this_machine().check(bytes).with_context(|| format!("--top {name}"))?;
             show::top(out, array(name), count, names)?;
         } else if targets.is_empty() && expected.is_empty() {
             for (name, array) in &results {

@@ -36,8 +36,11 @@ impl Limits {
     /// What the machine (and the control group of this process) says is available now; no limit where it says nothing.
     pub fn of_this_machine() -> Self {
         let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-        let group = number("/sys/fs/cgroup/memory.max")
-            .map(|max| max.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
+        let group = number("/sys/fs/cgroup/memory.max").map(|max| {
+            let used = number("/sys/fs/cgroup/memory.current").unwrap_or(0);
+            let cached = fs::read_to_string("/sys/fs/cgroup/memory.stat").map_or(0, |text| reclaimable(&text));
+            max.saturating_sub(used.saturating_sub(cached))
+        });
         let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| mem_available(&text));
         Self { memory: [group, machine].into_iter().flatten().min().unwrap_or(u64::MAX) }
     }
@@ -54,6 +57,18 @@ impl Limits {
 fn mem_available(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// What a control group counts as used and gives up when it is needed: pages of files, and what the kernel keeps for
+/// speed. A machine's `MemAvailable` has it already.
+fn reclaimable(stat: &str) -> u64 {
+    let value = |line: &str| {
+        let (name, bytes) = line.split_once(' ')?;
+        ["inactive_file", "active_file", "slab_reclaimable"]
+            .contains(&name)
+            .then(|| bytes.trim().parse::<u64>().ok())?
+    };
+    stat.lines().filter_map(value).fold(0, u64::saturating_add)
 }
 
 /// Memory follows the number of nodes, isolated ones included, which a file of a few bytes may claim. It may claim a
@@ -74,6 +89,12 @@ mod tests {
         assert_eq!(mem_available("MemTotal: 8 kB\nMemAvailable:    1234 kB\n"), Some(1234 * 1024));
         assert_eq!(mem_available("MemTotal: 8 kB\n"), None);
         assert!(Limits::of_this_machine().memory > 0);
+    }
+
+    #[test]
+    fn pages_of_files_are_available() {
+        let stat = "anon 1\nfile 70\ninactive_file 40\nactive_file 30\nslab_reclaimable 5\nslab 9\nsock\n";
+        assert_eq!((reclaimable(stat), reclaimable("")), (75, 0));
     }
 
     #[test]
