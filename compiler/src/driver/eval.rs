@@ -8,7 +8,7 @@ use crate::sema::ProgramInfo;
 use anyhow::{Context as _, Result, bail};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use tiga_formats::{Array, save_array};
+use tiga_formats::{Array, INPUTS_HELP, save_array};
 use tiga_ir::interp::{Options, Tensor, Value, run_domain_with};
 
 /// Elements of a result that are shown.
@@ -16,24 +16,6 @@ const SHOWN: usize = 8;
 
 /// What the options alone do not say, as the help of `tiga run` says it.
 const DETAILS: &str = "\
-Graphs (--graph):
-  .mtx       Matrix Market: the entry (i, j) is the edge j → i, numbered from 1;
-             a symmetric entry is two edges
-  .txt .tsv .csv .edges .el
-             edge list: `src dst [weight]` a line, numbered from 0, comments begin with # or %
-  .npz       arrays row_ptr, col_idx and num_src (rows by destination); or src and dst;
-             or what SciPy saves
-
-Arrays and numbers (--in):
-  0.85       a number (true or false for bool)
-  FILE.npy, FILE.npz:NAME
-             an array; a field of edges has a row for each edge, by destination, edges of one
-             destination as they stand in the graph's file
-  FILE.npy:input-order
-             a field of edges with a row for each line of the graph's file; both edges of a
-             symmetric line get its row
-  G.values   the edge values in the file of the graph G
-
 Results: without --out, each result is printed to the standard output: its type, its shape
 and its first 8 elements. --out writes .npy files.
 
@@ -41,7 +23,7 @@ Exit codes: 0 done, 1 error, 2 usage, 101 internal error, 130 interrupted.";
 
 /// The arguments of `tigac eval`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = DETAILS)]
+#[command(after_help = format!("{INPUTS_HELP}\n\n{DETAILS}"))]
 pub(super) struct Args {
     /// The model.
     #[arg(value_name = "FILE")]

@@ -22,6 +22,8 @@ pub(super) fn run<C: Parser + 'static>(
     work: fn(C) -> anyhow::Result<Outcome>,
 ) -> ExitCode {
     command.report_panics();
+    // Without handlers a signal still ends the command; only a temporary would be left.
+    let _ = tiga_formats::remove_unfinished_on_signals();
     match std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || parsed(command, stranger, work)) {
         Ok(thread) => thread.join().unwrap_or(ExitCode::from(internal::EXIT_CODE)),
         Err(error) => {

@@ -12,29 +12,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tiga_abi::DType;
 use tiga_bundle::{Program, Type};
-use tiga_formats::{Array, Limits, Named, Names, Tolerance, compare, save_array, split_member};
+use tiga_formats::{Array, INPUTS_HELP, Limits, Named, Names, Tolerance, compare, save_array, split_member};
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
 
 /// What the options alone do not say.
 const DETAILS: &str = "\
-Graphs (--graph):
-  .mtx       Matrix Market: entry (i, j) is the edge j → i, numbered from 1; a symmetric line is two
-             edges
-  .txt .tsv .csv .edges .el
-             edge list: `src dst [weight]` a line, numbered from 0; comments begin with # or %
-  .npz       arrays row_ptr, col_idx, num_src: for each destination its sources; or src and dst; or
-             what SciPy saves
-
-Arrays and numbers (--in):
-  0.85       a number; true or false for a bool
-  FILE.npy, FILE.npz:NAME
-             an array, for a number one of shape []; an edge field has its rows in the order of CSR:
-             by destination, then as in the graph's file
-  FILE.npy:input-order
-             an edge field that has one row for each line of the graph's file; both edges of a
-             symmetric line get it
-  G.values   the edge values in the file of graph G
-
 Results are printed to the standard output unless --out, --expect or --top is given: type, shape and
 the first 8 elements. --out writes .npy files.
 
@@ -42,7 +24,7 @@ Exit codes: 0 done, 1 error, 2 usage, 3 a result is not as expected, 101 interna
 130 interrupted.";
 
 #[derive(Args)]
-#[command(after_help = DETAILS)]
+#[command(after_help = format!("{INPUTS_HELP}\n\n{DETAILS}"))]
 pub(crate) struct Run {
     /// The bundle.
     #[arg(value_name = "BUNDLE.tgb")]

@@ -2,6 +2,26 @@
 
 use std::str::FromStr;
 
+/// What may be bound, for the help of a command: graphs after `--graph`, arrays and numbers after `--in`.
+pub const INPUTS_HELP: &str = "\
+Graphs (--graph):
+  .mtx       Matrix Market: entry (i, j) is the edge j → i, numbered from 1; a symmetric line is two
+             edges
+  .txt .tsv .csv .edges .el
+             edge list: `src dst [weight]` a line, numbered from 0; comments begin with # or %
+  .npz       arrays row_ptr, col_idx, num_src: for each destination its sources; or src and dst; or
+             what SciPy saves
+
+Arrays and numbers (--in):
+  0.85       a number; true or false for a bool
+  FILE.npy, FILE.npz:NAME
+             an array, for a number one of shape []; an edge field has its rows in the order of CSR:
+             by destination, then as in the graph's file
+  FILE.npy:input-order
+             an edge field that has one row for each line of the graph's file; both edges of a
+             symmetric line get it
+  G.values   the edge values in the file of graph G";
+
 /// A name and what is bound to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
