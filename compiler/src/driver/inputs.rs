@@ -5,13 +5,10 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use indexmap::IndexMap;
 use std::path::Path;
 use tiga_abi::{SizeError, Symbol};
-use tiga_formats::{Array, Conversion, GraphFile, Limits, Named, open_array, open_graph};
+use tiga_formats::{Array, Conversion, GraphFile, INPUT_ORDER, Limits, Named, is_array_file, open_array, open_graph};
 use tiga_ir::interp::{ErrorKind, InterpError, Place, Relation, Tensor, Value};
 use tiga_ir::{RelType, Scalar, TensorType, Type};
 use tiga_source::nearest;
-
-/// Behind a file: its rows are in the order of the graph's file.
-const INPUT_ORDER: &str = ":input-order";
 
 /// The options that bind a program's inputs.
 #[derive(Debug, clap::Args)]
@@ -144,7 +141,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// A number, a graph's values, or a file.
     fn array(&self, ty: &TensorType, text: &str) -> Result<Tensor> {
-        if ty.is_scalar() {
+        if ty.is_scalar() && !is_array_file(text) {
             return Ok(Tensor::scalar(Scalar::parse(ty.dtype, text)?));
         }
         if let Some(graph) = text.strip_suffix(".values").and_then(|name| self.files.get(name)) {

@@ -8,11 +8,10 @@ use std::num::IntErrorKind;
 use std::path::Path;
 use tiga_abi::{DType, Poly};
 use tiga_bundle::{Param, Program, Type};
-use tiga_formats::{Array, Conversion, Elements, GraphFile, Limits, Named, open_array, open_graph};
+use tiga_formats::{
+    Array, Conversion, Elements, GraphFile, INPUT_ORDER, Limits, Named, is_array_file, open_array, open_graph,
+};
 use tiga_runtime::Graph;
-
-/// Behind the name of a file: its rows stand in the order of the lines of the graph's file.
-pub(crate) const INPUT_ORDER: &str = ":input-order";
 
 /// A graph file with the handle made from it.
 pub(crate) struct OpenGraph {
@@ -124,12 +123,6 @@ impl Wanted<'_> {
         };
         Ok(&open.file)
     }
-}
-
-/// Whether a text can only mean an array in a file.
-fn is_array_file(text: &str) -> bool {
-    let text = text.strip_suffix(INPUT_ORDER).unwrap_or(text).to_ascii_lowercase();
-    text.ends_with(".npy") || text.ends_with(".npz") || text.contains(".npz:")
 }
 
 fn scalar(dtype: DType, text: &str) -> Result<Array> {

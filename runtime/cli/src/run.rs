@@ -1,6 +1,6 @@
 //! `tiga run`.
 
-use crate::inputs::{INPUT_ORDER, Inputs, dims};
+use crate::inputs::{Inputs, dims};
 use crate::inspect::{guarded, refuse_model};
 use crate::names;
 use crate::outputs::{Expected, Source, expected, file_of, targets};
@@ -12,7 +12,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tiga_abi::DType;
 use tiga_bundle::{Program, Type};
-use tiga_formats::{Array, INPUTS_HELP, Limits, Named, Names, Tolerance, compare, save_array, split_member};
+use tiga_formats::{
+    Array, INPUT_ORDER, INPUTS_HELP, Limits, Named, Names, Tolerance, compare, save_array, split_member,
+};
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
 
 /// What the options alone do not say.

@@ -36,7 +36,7 @@ pub use indices::Indices;
 pub use input::{InputError, LineError};
 pub use interrupt::remove_unfinished_on_signals;
 pub use limits::{Limits, TooSparse, WouldNotFit};
-pub use named::{INPUTS_HELP, Named, NotNamed};
+pub use named::{INPUT_ORDER, INPUTS_HELP, Named, NotNamed, is_array_file};
 pub use names::Names;
 pub use number::NotOfType;
 pub use open::{FileError, FileErrorKind, open_array, open_graph, save_array, save_arrays, split_member};

@@ -36,6 +36,15 @@ pub struct Named {
 #[error("expected NAME=VALUE")]
 pub struct NotNamed;
 
+/// Behind the name of a file: its rows stand in the order of the lines of the graph's file.
+pub const INPUT_ORDER: &str = ":input-order";
+
+/// Whether a text can only mean an array in a file.
+pub fn is_array_file(text: &str) -> bool {
+    let text = text.strip_suffix(INPUT_ORDER).unwrap_or(text).to_ascii_lowercase();
+    text.ends_with(".npy") || text.ends_with(".npz") || text.contains(".npz:")
+}
+
 impl FromStr for Named {
     type Err = NotNamed;
 
