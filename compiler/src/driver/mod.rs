@@ -71,11 +71,16 @@ pub fn main() -> ExitCode {
 fn stranger(word: &str) -> Option<String> {
     let commands: Vec<&str> = TIGAC.subcommands.iter().copied().chain(["help"]).collect();
     let named = word.starts_with('-') || word.contains(['.', '/']) || commands.contains(&word);
-    if named || word.is_empty() || Path::new(word).exists() {
+    let path = Path::new(word);
+    if named || word.is_empty() || (path.exists() && !path.is_dir()) {
         return None;
     }
+    // A folder of such a name is not what is meant.
     if matches!(word, "run" | "inspect") {
         return Some(format!("`tigac` has no command `{word}`: bundles are for `tiga {word}`"));
+    }
+    if path.is_dir() {
+        return None;
     }
     let hint = nearest(word, commands).map_or(String::new(), |near| format!("; did you mean `tigac {near}`?"));
     Some(format!("no such command or file: `{word}`{hint}"))
