@@ -34,7 +34,7 @@ fn examples_are_accepted_or_refused_as_the_page_says() {
     assert!(accepted >= 1 && seen.len() >= 5, "{accepted} accepted, {seen:?} refused");
 }
 
-/// What is written in the table of functions is one of the language, and what is one stands in the table.
+/// What is a function of the language stands in the table.
 #[test]
 fn the_table_of_functions_is_whole() {
     let page = page();

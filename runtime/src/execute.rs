@@ -176,8 +176,9 @@ impl<'c, 'a> Execution<'c, 'a> {
         }
         let scratch = kernel.scratch.eval(&size)? as usize;
         let count = self.unit_count(units)?;
-        let all = (scratch as u64).saturating_mul(self.context.threads() as u64);
-        let what = || format!("the scratch memory of kernel `{symbol}` for {} threads", self.context.threads());
+        let workers = (self.context.threads() as u64).min(count.max(1) as u64);
+        let all = (scratch as u64).saturating_mul(workers);
+        let what = || format!("the scratch memory of kernel `{symbol}` for {workers} threads");
         check_room(all, what)?;
         let launch = Launch { kernel: entry, sym, ptr, scratch };
         launch.run(count, self.context).ok_or_else(|| short(all, what()))

@@ -99,7 +99,7 @@ impl Graph {
         }
         // A row that is cut has more than `leaf` edges: there are at most twice as many leaves as full ones.
         let leaves = 2 * (rows.col.len() as u64 / leaf.unsigned_abs().max(1));
-        check_room(24 * leaves, || format!("the division of a graph of {} edges", rows.col.len()))?;
+        check_room(48 * leaves, || format!("the division of a graph of {} edges", rows.col.len()))?;
         Ok(units.entry((transposed, leaf)).or_insert_with(|| Arc::new(rows.units(leaf))).clone())
     }
 }

@@ -9,19 +9,9 @@ use tiga_formats::Limits;
 /// Alignment of all memory the runtime allocates.
 const ALIGN: usize = 64;
 
-/// Bytes that are asked for without asking the system first whether it has them.
-const FREE: u64 = 16 << 20;
-
-/// Refuses what the machine has no memory for: systems that overcommit give it, and end the process when it is used.
-/// `what` names it in the error.
+/// [`Limits::room_for`], where `what` names what the memory is for in the error.
 pub(crate) fn check_room(bytes: u64, what: impl FnOnce() -> String) -> Result<(), RuntimeError> {
-    if bytes <= FREE {
-        return Ok(());
-    }
-    match Limits::of_this_machine().check(bytes) {
-        Ok(()) => Ok(()),
-        Err(short) => Err(RuntimeError::Memory { what: what(), bytes, available: short.limit }),
-    }
+    Limits::room_for(bytes).map_err(|short| RuntimeError::Memory { what: what(), bytes, available: short.limit })
 }
 
 /// An allocation.

@@ -8,7 +8,7 @@ use crate::sema::ProgramInfo;
 use anyhow::{Context as _, Result, bail};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use tiga_formats::{Array, INPUTS_HELP, save_array};
+use tiga_formats::{Array, INPUTS_HELP, check_writable, save_array};
 use tiga_ir::interp::{Options, Tensor, Value, run_domain_with};
 
 /// Elements of a result that are shown.
@@ -74,7 +74,14 @@ fn check_outputs(args: &Args, outputs: &[(usize, PathBuf)]) -> Result<()> {
     }
     let mut inputs = args.inputs.files();
     inputs.push(&args.file);
-    Ok(check_distinct(&inputs, &outputs)?)
+    check_distinct(&inputs, &outputs)?;
+    for path in outputs {
+        if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")) {
+            bail!("--out {}: results are written as .npy files, and the name says another kind", path.display());
+        }
+        check_writable(path)?;
+    }
+    Ok(())
 }
 
 fn program<'a>(programs: &'a [ProgramInfo], name: Option<&str>) -> Result<&'a ProgramInfo> {

@@ -5,7 +5,9 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use indexmap::IndexMap;
 use std::path::Path;
 use tiga_abi::{SizeError, Symbol};
-use tiga_formats::{Array, Conversion, GraphFile, INPUT_ORDER, Limits, Named, is_array_file, open_array, open_graph};
+use tiga_formats::{
+    Array, Conversion, Counted, GraphFile, INPUT_ORDER, Limits, Named, is_array_file, open_array, open_graph,
+};
 use tiga_ir::interp::{ErrorKind, InterpError, Place, Relation, Tensor, Value};
 use tiga_ir::{RelType, Scalar, TensorType, Type};
 use tiga_source::nearest;
@@ -20,9 +22,9 @@ pub(super) struct InputArgs {
     /// `:input-order` behind it, an array has a row for each line of its graph's file.
     #[arg(long = "in", value_name = "X=FILE|NUMBER|G.values")]
     arrays: Vec<Named>,
-    /// Gives a size that no input fixes; one that an input fixes must be the same.
+    /// Gives a dimension that no input fixes.
     #[arg(long = "dim", value_name = "F=N")]
-    dims: Vec<Named>,
+    dims: Vec<Counted>,
 }
 
 /// One value for each name, or the name that has two.
@@ -75,17 +77,19 @@ impl InputArgs {
     pub(super) fn dims(&self, program: &ProgramInfo) -> Result<IndexMap<Symbol, i64>> {
         // Edges of a graph have a size, and a name that no model can write.
         let known: Vec<&str> = program.symbols.iter().map(|s| &*s.name).filter(|name| !name.contains('.')).collect();
-        let one = |d: &Named| {
+        let one = |d: &Counted| {
             if !known.contains(&d.name.as_str()) {
                 bail!("`{}` has no size `{}`{}", program.name, d.name, sizes_there_are(&d.name, &known));
             }
-            match d.value.parse::<i64>() {
-                Ok(n) if n >= 0 => Ok((d.name.as_str().into(), n)),
-                _ => bail!("--dim {}: `{}` is not a number from 0 on", d.name, d.value),
-            }
+            Ok((d.name.as_str().into(), d.value))
         };
-        unique("--dim", &self.dims)?;
-        self.dims.iter().map(one).collect()
+        let mut out: IndexMap<Symbol, i64> = IndexMap::new();
+        for (name, value) in self.dims.iter().map(one).collect::<Result<Vec<_>>>()? {
+            if out.insert(Symbol::clone(&name), value).is_some() {
+                bail!("`{name}` is bound twice by --dim");
+            }
+        }
+        Ok(out)
     }
 
     /// Files that may be read.

@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result};
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use tiga_formats::file_identity;
 
 /// Outputs that would destroy something; found before anything is written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,28 +33,15 @@ pub(super) enum Overlap {
 /// The first such pair.
 pub(super) fn check_distinct(inputs: &[&Path], outputs: &[&Path]) -> Result<(), Overlap> {
     for (i, output) in outputs.iter().enumerate() {
-        let file = identity(output);
-        if let Some(input) = inputs.iter().find(|input| identity(input) == file) {
+        let file = file_identity(output);
+        if let Some(input) = inputs.iter().find(|input| file_identity(input) == file) {
             return Err(Overlap::Input { input: input.into(), output: output.into() });
         }
-        if let Some(first) = outputs[..i].iter().find(|first| identity(first) == file) {
+        if let Some(first) = outputs[..i].iter().find(|first| file_identity(first) == file) {
             return Err(Overlap::Outputs { first: first.into(), second: output.into() });
         }
     }
     Ok(())
-}
-
-/// One path for all names of a file, which need not be there yet.
-fn identity(path: &Path) -> PathBuf {
-    if let Ok(whole) = path.canonicalize() {
-        return whole;
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match (folder.canonicalize(), path.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        // Nothing can be written there; whoever tries says why.
-        _ => path.to_owned(),
-    }
 }
 
 /// Whether a path stands for the standard stream, as is usual; a file of this name is `./-`.

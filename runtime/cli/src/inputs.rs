@@ -1,10 +1,9 @@
-//! `--graph`, `--in`, `--dim`: what they name, read and converted to what the program takes.
+//! `--graph` and `--in`: what they name, read and converted to what the program takes.
 
 use crate::inspect::type_text;
 use crate::names::unknown;
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
-use std::num::IntErrorKind;
 use std::path::Path;
 use tiga_abi::{DType, Poly};
 use tiga_bundle::{Param, Program, Type};
@@ -93,15 +92,15 @@ impl Wanted<'_> {
             Some(spec) => (spec, Some(self.graph_of_edges()?)),
             None => (value, None),
         };
-        let limits = Limits::of_this_machine();
-        let array = open_array(spec, &limits).map_err(|error| error.kind)?;
+        let array = open_array(spec, &Limits::of_this_machine()).map_err(|error| error.kind)?;
         let found = format!("{} of shape {:?}", array.array_type(), array.shape());
         let expected = || format!("expected {}, found {found}", type_text(&self.param.ty));
         let fits = |(extent, found): (&Poly, &usize)| extent.as_constant().is_none_or(|n| n == *found as i64);
         if array.shape().len() != self.shape.len() || !self.shape.iter().zip(array.shape()).all(fits) {
             bail!(expected());
         }
-        limits.check(array.len() as u64 * self.dtype.bytes() as u64)?;
+        let copies = u64::from(array.array_type() != self.dtype.into()) + u64::from(by_line.is_some());
+        Limits::room_for(copies * array.len() as u64 * self.dtype.bytes() as u64)?;
         let array = array.convert(self.dtype, Conversion::Widening).map_err(|_| anyhow::Error::msg(expected()))?;
         match by_line {
             Some(file) => Ok(file.from_input_order(&array)?),
@@ -139,18 +138,6 @@ fn scalar(dtype: DType, text: &str) -> Result<Array> {
         DType::F64 => Elements::F64(vec![text.parse().ok().with_context(wrong)?]),
     };
     Ok(Array::new(Vec::new(), elements)?)
-}
-
-/// `--dim F=16`.
-pub(crate) fn dims(dims: &[Named]) -> Result<Vec<(&str, i64)>> {
-    let one = |d: &'_ Named| match d.value.parse::<i64>() {
-        Ok(n) if n >= 0 => Ok(n),
-        Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
-            bail!("--dim {}={}: at most {} is possible", d.name, d.value, i64::MAX)
-        }
-        _ => bail!("--dim {}={1}: `{1}` is not a whole number ≥ 0", d.name, d.value),
-    };
-    dims.iter().map(|d| Ok((d.name.as_str(), one(d)?))).collect()
 }
 
 #[cfg(test)]

@@ -4,15 +4,17 @@ use crate::inspect::type_text;
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use tiga_bundle::{Param, Program, Type};
-use tiga_formats::Named;
+use tiga_formats::{Counted, Named};
 use tiga_source::nearest;
 
 /// Every `--graph`, `--in` and `--dim` names what it may bind, once, and no parameter is left over.
-pub(crate) fn check(program: &Program, graphs: &[Named], arrays: &[Named], dims: &[Named]) -> Result<()> {
-    for (option, all) in [("--graph", graphs), ("--in", arrays), ("--dim", dims)] {
+pub(crate) fn check(program: &Program, graphs: &[Named], arrays: &[Named], dims: &[Counted]) -> Result<()> {
+    let of = |named: &[Named]| named.iter().map(|n| n.name.clone()).collect::<Vec<_>>();
+    let sizes: Vec<String> = dims.iter().map(|d| d.name.clone()).collect();
+    for (option, all) in [("--graph", of(graphs)), ("--in", of(arrays)), ("--dim", sizes)] {
         let mut seen = BTreeSet::new();
-        if let Some(twice) = all.iter().find(|named| !seen.insert(&named.name)) {
-            bail!("`{}` is bound twice by {option}", twice.name);
+        if let Some(twice) = all.iter().find(|name| !seen.insert(*name)) {
+            bail!("`{twice}` is bound twice by {option}");
         }
     }
     for named in graphs {
@@ -25,7 +27,8 @@ pub(crate) fn check(program: &Program, graphs: &[Named], arrays: &[Named], dims:
             bail!("`{0}` is a graph: bind it with --graph {0}=FILE", named.name);
         }
     }
-    let sizes: Vec<&str> = program.symbols.iter().map(|s| &*s.name).collect();
+    // Edges of a graph have a size, and a name that no model can write.
+    let sizes: Vec<&str> = program.symbols.iter().map(|s| &*s.name).filter(|name| !name.contains('.')).collect();
     if let Some(named) = dims.iter().find(|named| !sizes.contains(&&*named.name)) {
         bail!("{}", unknown(program, "size", &named.name, &sizes));
     }
@@ -38,9 +41,9 @@ pub(crate) fn check(program: &Program, graphs: &[Named], arrays: &[Named], dims:
     Ok(())
 }
 
-/// `` `p` has no input `dampng`; did you mean `damping`? it has x, damping``. Of names of one letter none is near.
+/// `` `p` has no input `dampng`; did you mean `damping`? it has x, damping``.
 pub(crate) fn unknown(program: &Program, what: &str, name: &str, known: &[&str]) -> String {
-    let near = nearest(name, known.iter().copied()).filter(|_| name.chars().nth(1).is_some());
+    let near = nearest(name, known.iter().copied());
     let hint = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
     let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     format!("`{}` has no {what} `{name}`; {hint}it has {list}", program.name)
@@ -55,7 +58,7 @@ fn find<'p>(program: &'p Program, what: &str, name: &str) -> Result<&'p Param> {
     found.ok_or_else(|| anyhow::Error::msg(unknown(program, what, name, &known())))
 }
 
-pub(crate) fn is_graph(param: &Param) -> bool {
+fn is_graph(param: &Param) -> bool {
     matches!(param.ty, Type::Graph { .. })
 }
 

@@ -2,10 +2,9 @@
 
 use crate::names::unknown;
 use anyhow::{Context as _, Result, bail};
-use std::fs;
 use std::path::{Path, PathBuf};
 use tiga_bundle::Program;
-use tiga_formats::{Array, Limits, check_writable, open_array};
+use tiga_formats::{Array, Limits, check_writable, file_identity, open_array};
 
 /// A result and the file that it is written to.
 pub(crate) struct Target {
@@ -38,10 +37,10 @@ pub(crate) fn targets(program: &Program, given: &[String], sources: &[Source]) -
             bail!("{}: results are written as .npy files, and the name says another kind", place());
         }
         check_writable(&path).map_err(|error| error.kind).with_context(place)?;
-        if let Some(other) = out.iter().find(|other| identity(&other.path) == identity(&path)) {
+        if let Some(other) = out.iter().find(|other| file_identity(&other.path) == file_identity(&path)) {
             bail!("{}: the file is written twice, for `{}` and for `{result}`", place(), other.result);
         }
-        if let Some(source) = sources.iter().find(|source| identity(&source.path) == identity(&path)) {
+        if let Some(source) = sources.iter().find(|source| file_identity(&source.path) == file_identity(&path)) {
             bail!("{}: the file would replace {}, which is read", place(), source.option);
         }
         out.push(Target { result: result.to_owned(), path });
@@ -79,15 +78,4 @@ fn result_and_file<'t>(program: &'t Program, text: &'t str) -> Result<(&'t str, 
             _ => bail!("`{text}`: the program has several results, say which: {}", known.join(", ")),
         },
     }
-}
-
-/// The same for all names of one file, of one that is not there yet as well.
-fn identity(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        match (fs::canonicalize(folder), path.file_name()) {
-            (Ok(folder), Some(name)) => folder.join(name),
-            _ => path.to_owned(),
-        }
-    })
 }

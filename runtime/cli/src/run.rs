@@ -1,6 +1,6 @@
 //! `tiga run`.
 
-use crate::inputs::{Inputs, dims};
+use crate::inputs::Inputs;
 use crate::inspect::{guarded, refuse_model};
 use crate::names;
 use crate::outputs::{Expected, Source, expected, file_of, targets};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tiga_abi::DType;
 use tiga_bundle::{Program, Type};
 use tiga_formats::{
-    Array, INPUT_ORDER, INPUTS_HELP, Limits, Named, Names, Tolerance, compare, save_array, split_member,
+    Array, Counted, INPUT_ORDER, INPUTS_HELP, Limits, Named, Names, Tolerance, compare, save_array, split_member,
 };
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
 
@@ -42,7 +42,7 @@ pub(crate) struct Run {
     inputs: Vec<Named>,
     /// Gives a dimension that no input fixes.
     #[arg(long = "dim", value_name = "F=N")]
-    dims: Vec<Named>,
+    dims: Vec<Counted>,
     /// Writes a result to a file; the name may be left out if there is only one.
     #[arg(long = "out", value_name = "[RESULT=]FILE.npy")]
     outputs: Vec<String>,
@@ -63,7 +63,7 @@ pub(crate) struct Run {
     repeat: Option<u32>,
     /// Prints the N largest entries of a result, with the graph's names if its file has them.
     #[arg(long, value_name = "RESULT=N")]
-    top: Option<Named>,
+    top: Option<Counted>,
     /// Names the target, the kernels and their variants.
     #[arg(short, long)]
     verbose: bool,
@@ -85,7 +85,7 @@ struct Bound<'a> {
     bundle: &'a Bundle,
     program: &'a Program,
     inputs: &'a Inputs,
-    dims: Vec<(&'a str, i64)>,
+    dims: &'a [Counted],
 }
 
 impl Run {
@@ -95,13 +95,15 @@ impl Run {
         let bundle = Bundle::open(&self.bundle).with_context(|| self.bundle.display().to_string())?;
         let program = self.program(&bundle)?;
         names::check(program, &self.graphs, &self.inputs, &self.dims)?;
-        let dims = dims(&self.dims)?;
         let targets = targets(program, &self.outputs, &self.sources(program)?)?;
         let expected = expected(program, &self.expected)?;
         let top = self.top.as_ref().map(|named| top_of(program, named)).transpose()?;
         let inputs = Inputs::read(program, &self.graphs, &self.inputs)?;
-        let bound = Bound { bundle: &bundle, program, inputs: &inputs, dims };
+        let bound = Bound { bundle: &bundle, program, inputs: &inputs, dims: &self.dims };
         let shapes = bound.shapes(&expected)?;
+        if let Some((name, _)) = top {
+            check_ranking(name, &shapes)?;
+        }
         let context = Context::new(self.threads.unwrap_or(0).into())?;
         let Runs { results, mut times } = bound.execute(self.repeat.unwrap_or(1), &shapes, &context)?;
         let array = |name: &str| &results.iter().find(|(n, _)| n == name).expect("results have the program's names").1;
@@ -115,9 +117,6 @@ impl Run {
         if let Some((name, count)) = top {
             let names = inputs.graphs.values().find_map(|g| g.file.names.as_ref());
             let names: Option<&Names> = names.filter(|n| n.len() == array(name).len());
-            // The ranking holds a position for each element, and sorting half of them once more.
-            let bytes = 12 * array(name).len() as u64;
-            Limits::of_this_machine().check(bytes).with_context(|| format!("--top {name}"))?;
             show::top(out, array(name), count, names)?;
         } else if targets.is_empty() && expected.is_empty() {
             for (name, array) in &results {
@@ -194,7 +193,7 @@ impl<'a> Bound<'a> {
         for (name, (dtype, array)) in &self.inputs.arrays {
             call.input(name, ArrayRef::new(*dtype, array.shape(), array.as_bytes()))?;
         }
-        for (name, value) in &self.dims {
+        for Counted { name, value } in self.dims {
             call.dim(name, *value)?;
         }
         Ok(call)
@@ -210,15 +209,9 @@ impl<'a> Bound<'a> {
                 bail!("{}: expected {dtype}{shape:?} for `{name}`, found {:?}", one.option, one.array.shape());
             }
         }
-        let available = Limits::of_this_machine().memory;
-        let mut all = 0_u128;
-        for (name, dtype, shape) in &shapes {
-            let count = shape.iter().fold(1_u128, |count, extent| count.saturating_mul(*extent as u128));
-            let bytes = count.saturating_mul(dtype.bytes() as u128);
-            all = all.saturating_add(bytes);
-            if all > available.into() {
-                bail!(too_large(name, *dtype, shape, bytes, available));
-            }
+        let all = shapes.iter().fold(0_u64, |sum, (_, dtype, shape)| sum.saturating_add(bytes(*dtype, shape)));
+        if let Err(short) = Limits::room_for(all) {
+            bail!(too_large(&shapes, all, short.limit));
         }
         Ok(shapes)
     }
@@ -232,8 +225,8 @@ impl<'a> Bound<'a> {
             let mut call = self.call().map_err(by_options)?;
             for (name, dtype, shape) in shapes {
                 let array = Array::zeroed(*dtype, shape.clone()).ok_or_else(|| {
-                    let bytes = shape.iter().map(|e| *e as u128).product::<u128>() * dtype.bytes() as u128;
-                    Error::msg(too_large(name, *dtype, shape, bytes, Limits::of_this_machine().memory))
+                    let one = [(name.clone(), *dtype, shape.clone())];
+                    Error::msg(too_large(&one, bytes(*dtype, shape), Limits::of_this_machine().memory))
                 })?;
                 results.push((name.clone(), array));
             }
@@ -248,8 +241,30 @@ impl<'a> Bound<'a> {
     }
 }
 
-fn too_large(name: &str, dtype: DType, shape: &[usize], bytes: u128, available: u64) -> String {
-    format!("the result `{name}`: {dtype}{shape:?} needs {bytes} bytes of memory, {available} may be used")
+/// Bytes of an array; as many as can be said if they are more.
+fn bytes(dtype: DType, shape: &[usize]) -> u64 {
+    let zero = shape.contains(&0);
+    let count = shape.iter().fold(u64::from(!zero), |count, extent| count.saturating_mul(*extent as u64));
+    count.saturating_mul(dtype.bytes() as u64)
+}
+
+/// `all` bytes of results, of which `available` may be used.
+fn too_large(results: &[(String, DType, Vec<usize>)], all: u64, available: u64) -> String {
+    let Some((name, dtype, shape)) = results.iter().max_by_key(|(_, dtype, shape)| bytes(*dtype, shape)) else {
+        return String::new();
+    };
+    match results {
+        [_] => format!("the result `{name}`: {dtype}{shape:?} needs {all} bytes of memory, {available} may be used"),
+        _ => format!(
+            "the results need {all} bytes of memory, {available} may be used; the largest is `{name}`: {dtype}{shape:?}"
+        ),
+    }
+}
+
+/// A ranking holds a position for each element, and sorting half of them once more.
+fn check_ranking(name: &str, shapes: &[(String, DType, Vec<usize>)]) -> Result<()> {
+    let elements = shapes.iter().find(|(n, ..)| n == name).map_or(0, |(_, _, shape)| bytes(DType::Bool, shape));
+    Limits::room_for(elements.saturating_mul(12)).with_context(|| format!("--top {name}"))
 }
 
 /// A refusal of the runtime in the words of the command line.
@@ -270,7 +285,7 @@ fn by_options(error: RuntimeError) -> Error {
     }
 }
 
-fn top_of<'n>(program: &Program, named: &'n Named) -> Result<(&'n str, usize)> {
+fn top_of<'n>(program: &Program, named: &'n Counted) -> Result<(&'n str, usize)> {
     let known: Vec<&str> = program.results.iter().map(|r| r.name.as_str()).collect();
     let Some(result) = program.results.iter().find(|r| r.name == named.name) else {
         bail!("--top: {}", names::unknown(program, "result", &named.name, &known));
@@ -282,10 +297,7 @@ fn top_of<'n>(program: &Program, named: &'n Named) -> Result<(&'n str, usize)> {
         }
         Type::Graph { .. } => bail!("--top {}: the result is a graph, a ranking needs an array", named.name),
     }
-    let count = named.value.parse().ok();
-    let count =
-        count.with_context(|| format!("--top {}={1}: `{1}` is not a whole number ≥ 0", named.name, named.value));
-    Ok((&named.name, count?))
+    Ok((&named.name, usize::try_from(named.value).unwrap_or(usize::MAX)))
 }
 
 /// The rounds of an iteration, if the program says them.

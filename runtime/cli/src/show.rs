@@ -44,7 +44,7 @@ fn larger_first(a: Scalar, b: Scalar) -> Ordering {
     if let (Scalar::Int(a), Scalar::Int(b)) = (a, b) {
         return b.cmp(&a);
     }
-    // Elements of one array have one type: what is left are floats, which binary64 holds.
+    // Elements of one array have one type: what is left are floats and bools, which binary64 holds.
     let (a, b) = (a.to_f64(), b.to_f64());
     a.is_nan().cmp(&b.is_nan()).then(b.partial_cmp(&a).unwrap_or(Ordering::Equal))
 }

@@ -179,7 +179,8 @@ impl Array {
         Self { shape: vec![elements.len()], elements }
     }
 
-    /// Zeros (`false` for bool), or nothing if the system has not so much memory.
+    /// Zeros (`false` for bool), or nothing if the system has not so much memory. Every page is written, so that what the
+    /// system says is left does not hold it any more.
     pub fn zeroed(dtype: DType, shape: Vec<usize>) -> Option<Self> {
         fn zeros<T: Copy + Default>(count: usize) -> Option<Vec<T>> {
             let mut out = Vec::new();

@@ -56,6 +56,33 @@ pub fn check_writable(path: &Path) -> Result<(), WriteError> {
     probe().map_err(|kind| WriteError { path: path.to_owned(), kind })
 }
 
+/// One path for all names of a file, which need not be there yet: what [`write_file`] would replace.
+pub fn file_identity(path: &Path) -> PathBuf {
+    let path = end_of_links(path);
+    if let Ok(whole) = fs::canonicalize(&path) {
+        return whole;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (fs::canonicalize(folder), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        // Nothing can be written there; whoever tries says why.
+        _ => path,
+    }
+}
+
+/// Links that are followed, as many as Linux does.
+const MOST_LINKS: usize = 40;
+
+/// Where a link leads, also to what is not there yet.
+fn end_of_links(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(next);
+    }
+    path
+}
+
 /// Removes the temporaries of writes in progress and lets no write go on: for a process about to end by a signal.
 pub(crate) fn stop_writing() {
     let mut unfinished = unfinished();
@@ -105,7 +132,7 @@ fn target_of(path: &Path) -> Result<PathBuf, WriteErrorKind> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => Err(WriteErrorKind::NotARegularFile),
         Ok(_) => Ok(fs::canonicalize(path)?),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(end_of_links(path)),
         Err(error) => Err(error.into()),
     }
 }
@@ -195,5 +222,33 @@ mod tests {
         write_file(&link, |w| w.write_all(b"new")).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_what_is_not_there_yet_stays_too() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        let (target, link) = (folder.path().join("sub/y.npy"), folder.path().join("link.npy"));
+        std::os::unix::fs::symlink("sub/y.npy", &link).unwrap();
+        assert_eq!(file_identity(&link), file_identity(&target));
+        write_file(&link, |file| file.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        let round = folder.path().join("round.npy");
+        std::os::unix::fs::symlink("round.npy", &round).unwrap();
+        assert!(write_file(&round, |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn a_file_is_itself_under_all_its_names() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        for name in ["there", "not-yet"] {
+            let (plain, dotted) = (folder.path().join(name), folder.path().join("sub/..").join(name));
+            assert_eq!(file_identity(&plain), file_identity(&dotted));
+            assert_ne!(file_identity(&plain), file_identity(&folder.path().join("sub").join(name)));
+            fs::write(folder.path().join("there"), "").unwrap();
+        }
     }
 }

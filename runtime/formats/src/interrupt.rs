@@ -3,6 +3,7 @@
 use crate::atomic::stop_writing;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::sync::mpsc;
 use std::{fs, io, thread};
 
 /// From now on, SIGINT, SIGTERM and SIGHUP remove the temporaries of writes in progress before they end this process as
@@ -12,8 +13,15 @@ use std::{fs, io, thread};
 /// The system lets no handler or no thread be made.
 pub fn remove_unfinished_on_signals() -> io::Result<()> {
     let ignored = ignored();
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| ignored >> (s - 1) & 1 == 0))?;
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(move |s| ignored >> (s - 1) & 1 == 0);
+    let (tell, told) = mpsc::channel();
+    // The thread first: handlers that nobody listens to would make the signals do nothing.
     let wait = move || {
+        let mut signals = match Signals::new(wanted) {
+            Ok(signals) => signals,
+            Err(error) => return drop(tell.send(Err(error))),
+        };
+        drop(tell.send(Ok(())));
         for signal in signals.forever() {
             stop_writing();
             // It only fails for signals that do not exist.
@@ -21,7 +29,7 @@ pub fn remove_unfinished_on_signals() -> io::Result<()> {
         }
     };
     thread::Builder::new().name("tiga-signals".into()).spawn(wait)?;
-    Ok(())
+    told.recv().unwrap_or(Ok(()))
 }
 
 /// The signals that this process ignores, as `nohup` has it do: signal `n` is bit `n - 1`.

@@ -26,7 +26,7 @@ mod scalar;
 mod text_edges;
 
 pub use array::{Array, ArrayError, ArrayType, Elements, element_count};
-pub use atomic::{WriteError, WriteErrorKind, WriteSeek, check_writable, write_file};
+pub use atomic::{WriteError, WriteErrorKind, WriteSeek, check_writable, file_identity, write_file};
 pub use compare::{Comparison, Pair, ShapesDiffer, Tolerance, compare};
 pub use convert::{Conversion, ConvertError};
 pub use csr::{Csr, CsrError, End};
@@ -36,7 +36,7 @@ pub use indices::Indices;
 pub use input::{InputError, LineError};
 pub use interrupt::remove_unfinished_on_signals;
 pub use limits::{Limits, TooSparse, WouldNotFit};
-pub use named::{INPUT_ORDER, INPUTS_HELP, Named, NotNamed, is_array_file};
+pub use named::{Counted, INPUT_ORDER, INPUTS_HELP, Named, NotCounted, NotNamed, is_array_file};
 pub use names::Names;
 pub use number::NotOfType;
 pub use open::{FileError, FileErrorKind, open_array, open_graph, save_array, save_arrays, split_member};

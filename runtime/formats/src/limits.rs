@@ -5,6 +5,9 @@ use std::fs;
 /// Nodes that any file may name; see [`check_nodes`].
 const FREE_NODES: u64 = 1_000_000;
 
+/// Bytes that are given without asking the system first whether it has them.
+const FREE: u64 = 16 << 20;
+
 /// The most memory one opened file may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -45,11 +48,20 @@ impl Limits {
         Self { memory: [group, machine].into_iter().flatten().min().unwrap_or(u64::MAX) }
     }
 
+    /// Refuses what this machine has no memory for now: systems that overcommit give it, and end the process when it is
+    /// used.
+    ///
+    /// # Errors
+    /// [`WouldNotFit`]; never for a few megabytes.
+    pub fn room_for(bytes: u64) -> Result<(), WouldNotFit> {
+        if bytes <= FREE { Ok(()) } else { Limits::of_this_machine().check(bytes) }
+    }
+
     /// Holds an estimate against the limit.
     ///
     /// # Errors
     /// [`WouldNotFit`] if the estimate is above it.
-    pub fn check(&self, needed: u64) -> Result<(), WouldNotFit> {
+    pub(crate) fn check(&self, needed: u64) -> Result<(), WouldNotFit> {
         if needed > self.memory { Err(WouldNotFit { needed, limit: self.memory }) } else { Ok(()) }
     }
 }

@@ -1,5 +1,6 @@
 //! `NAME=VALUE` as command lines bind inputs.
 
+use std::num::IntErrorKind;
 use std::str::FromStr;
 
 /// What may be bound, for the help of a command: graphs after `--graph`, arrays and numbers after `--in`.
@@ -56,9 +57,56 @@ impl FromStr for Named {
     }
 }
 
+/// `NAME=N`: a name and a whole number from 0 on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// What stands before the first `=`; not empty.
+    pub name: String,
+    /// What stands behind it.
+    pub value: i64,
+}
+
+/// The argument is no `NAME=N`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotCounted {
+    /// It has no `=`, or no name before it.
+    #[error("expected NAME=N")]
+    Name,
+    /// What stands behind is something else.
+    #[error("`{0}` is not a whole number ≥ 0")]
+    Number(String),
+    /// The number has more than 63 bits.
+    #[error("`{0}` is too large: at most {max} is possible", max = i64::MAX)]
+    TooLarge(String),
+}
+
+impl FromStr for Counted {
+    type Err = NotCounted;
+
+    fn from_str(text: &str) -> Result<Self, NotCounted> {
+        let Named { name, value } = text.parse().map_err(|NotNamed| NotCounted::Name)?;
+        match value.parse::<i64>() {
+            Ok(number) if number >= 0 => Ok(Counted { name, value: number }),
+            Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err(NotCounted::TooLarge(value)),
+            _ => Err(NotCounted::Number(value)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_count_is_a_whole_number() {
+        assert_eq!("F=16".parse(), Ok(Counted { name: "F".into(), value: 16 }));
+        assert_eq!("F".parse::<Counted>(), Err(NotCounted::Name));
+        for text in ["-1", "x", "1.5", "", "2+2"] {
+            assert_eq!(format!("F={text}").parse::<Counted>(), Err(NotCounted::Number(text.into())));
+        }
+        let above = "9223372036854775808";
+        assert_eq!(format!("F={above}").parse::<Counted>(), Err(NotCounted::TooLarge(above.into())));
+    }
 
     #[test]
     fn a_value_may_be_empty_or_hold_signs_of_equality() {
