@@ -8,7 +8,7 @@ use crate::sema::ProgramInfo;
 use anyhow::{Context as _, Result, bail};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use tiga_formats::{Array, INPUTS_HELP, check_writable, save_array};
+use tiga_formats::{Array, INPUTS_HELP, check_array_target, save_array};
 use tiga_ir::interp::{Options, Tensor, Value, run_domain_with};
 
 /// Elements of a result that are shown.
@@ -76,10 +76,7 @@ fn check_outputs(args: &Args, outputs: &[(usize, PathBuf)]) -> Result<()> {
     inputs.push(&args.file);
     check_distinct(&inputs, &outputs)?;
     for path in outputs {
-        if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")) {
-            bail!("--out {}: results are written as .npy files, and the name says another kind", path.display());
-        }
-        check_writable(path)?;
+        check_array_target(path)?;
     }
     Ok(())
 }

@@ -1,13 +1,12 @@
 //! The front end as one step: a file to its tree, its analysis and its mistakes.
 
 use super::Outcome;
-use super::output::say;
 use crate::lower::LowerError;
 use crate::sema::{Analysis, SemaOptions, analyse};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use tiga_abi::DType;
-use tiga_source::{Diagnostic, Severity, Sources, Span};
+use tiga_source::{Diagnostic, Severity, Sources, Span, say};
 use tiga_syntax::ast;
 
 /// The code of what analysis accepts and what comes after it does not.

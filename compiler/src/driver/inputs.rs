@@ -1,16 +1,17 @@
 //! What `--graph`, `--in` and `--dim` bind, read and converted to what a program takes.
 
-use crate::sema::{ParamInfo, ProgramInfo};
+use crate::sema::ProgramInfo;
 use anyhow::{Context as _, Result, anyhow, bail};
 use indexmap::IndexMap;
 use std::path::Path;
 use tiga_abi::{SizeError, Symbol};
 use tiga_formats::{
     Array, Conversion, Counted, GraphFile, INPUT_ORDER, Limits, Named, is_array_file, open_array, open_graph,
+    split_member,
 };
 use tiga_ir::interp::{ErrorKind, InterpError, Place, Relation, Tensor, Value};
 use tiga_ir::{RelType, Scalar, TensorType, Type};
-use tiga_source::nearest;
+use tiga_source::unknown;
 
 /// The options that bind a program's inputs.
 #[derive(Debug, clap::Args)]
@@ -68,7 +69,11 @@ impl InputArgs {
         }
         let extra = graphs.keys().map(|n| ("graph", n)).chain(arrays.keys().map(|n| ("input", n))).next();
         match extra {
-            Some((what, name)) => bail!("`{}` has no {what} `{name}`; it has {}", program.name, list(&program.params)),
+            Some((what, name)) => {
+                let of_kind = program.params.iter().filter(|p| p.ty.as_rel().is_some() == (what == "graph"));
+                let known: Vec<&str> = of_kind.map(|p| &*p.name).collect();
+                bail!(unknown(&program.name, what, name, &known))
+            }
             None => Ok(out),
         }
     }
@@ -79,7 +84,7 @@ impl InputArgs {
         let known: Vec<&str> = program.symbols.iter().map(|s| &*s.name).filter(|name| !name.contains('.')).collect();
         let one = |d: &Counted| {
             if !known.contains(&d.name.as_str()) {
-                bail!("`{}` has no size `{}`{}", program.name, d.name, sizes_there_are(&d.name, &known));
+                bail!(unknown(&program.name, "size", &d.name, &known));
             }
             Ok((d.name.as_str().into(), d.value))
         };
@@ -96,10 +101,7 @@ impl InputArgs {
     pub(super) fn files(&self) -> Vec<&Path> {
         let mut out: Vec<&Path> = self.graphs.iter().map(|graph| Path::new(&graph.value)).collect();
         for array in &self.arrays {
-            let whole = array.value.strip_suffix(INPUT_ORDER).unwrap_or(&array.value);
-            // `FILE.npz:NAME`, or a file of that name.
-            let file = whole.rsplit_once(':').map_or(whole, |(file, _)| file);
-            out.extend([Path::new(whole), Path::new(file)]);
+            out.push(split_member(array.value.strip_suffix(INPUT_ORDER).unwrap_or(&array.value)).0);
         }
         out
     }
@@ -116,19 +118,6 @@ pub(super) fn explain(error: InterpError) -> anyhow::Error {
         }
         _ => error.into(),
     }
-}
-
-/// The size with a similar name, or all there are.
-fn sizes_there_are(name: &str, known: &[&str]) -> String {
-    match (nearest(name, known.iter().copied()), known) {
-        (Some(near), _) => format!("; did you mean `{near}`?"),
-        (None, []) => "; it has none".to_owned(),
-        (None, _) => format!("; it has {}", known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")),
-    }
-}
-
-fn list(params: &[ParamInfo]) -> String {
-    params.iter().map(|p| format!("`{}`", p.name)).collect::<Vec<_>>().join(", ")
 }
 
 fn relation(file: &GraphFile) -> Result<Relation> {

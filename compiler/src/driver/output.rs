@@ -1,10 +1,10 @@
-//! Where output goes: files that are neither an input nor each other, and streams that may be closed.
+//! Where output goes: files that are neither an input nor each other, and the standard output.
 
-use anyhow::{Context as _, Result};
-use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
+use anyhow::Result;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use tiga_formats::file_identity;
+use tiga_source::Output;
 
 /// Outputs that would destroy something; found before anything is written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,22 +62,9 @@ pub(super) fn write(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
 
 /// Writes to the standard output.
 pub(super) fn print(bytes: &[u8]) -> Result<()> {
-    let mut out = io::stdout();
-    printed(out.write_all(bytes).and_then(|()| out.flush()))
-}
-
-/// Whether a write to the standard output went well. A reader that has read enough, as `head` does, is no error.
-pub(super) fn printed(written: io::Result<()>) -> Result<()> {
-    match written {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("cannot write to the standard output"),
-    }
-}
-
-/// Says something on the standard error stream. Nobody can be told that it is closed; the exit code still says what
-/// happened.
-pub(super) fn say(text: impl Display) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let mut out = Output::standard();
+    out.write_all(bytes)?;
+    Ok(out.flush()?)
 }
 
 #[cfg(test)]
@@ -98,12 +85,5 @@ mod tests {
         assert_eq!(check_distinct(&[&model], &[&new, &again]), Err(overlap));
         assert_eq!(check_distinct(&[&model], &[&new, &folder.join("sub/a.ir")]), Ok(()));
         std::fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn a_closed_pipe_is_no_error_and_a_full_disk_is_one() {
-        assert!(printed(Err(ErrorKind::BrokenPipe.into())).is_ok());
-        let error = format!("{:#}", printed(Err(ErrorKind::StorageFull.into())).unwrap_err());
-        assert!(error.starts_with("cannot write to the standard output: "), "{error}");
     }
 }

@@ -2,7 +2,6 @@
 //! with their code.
 
 use super::front::INTERNAL;
-use super::output::say;
 use super::{Front, Outcome};
 use crate::lower::LowerError;
 #[cfg(feature = "llvm")]
@@ -12,7 +11,7 @@ use crate::pack::CompileError;
 use crate::passes::{Excess, PassError, PipelineError};
 #[cfg(feature = "llvm")]
 use tiga_backend_llvm::LlvmError;
-use tiga_source::{Diagnostic, Loc, Span};
+use tiga_source::{Diagnostic, Loc, Span, say};
 
 /// Whose fault it is.
 pub(super) enum Fault<'e> {

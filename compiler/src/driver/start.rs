@@ -1,12 +1,12 @@
 //! How both commands start and end: their stack, their reports, their exit codes.
 
 use super::Outcome;
-use super::output::{printed, say};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::io::Write;
 use std::process::ExitCode;
 use tiga_source::internal::{self, Command};
+use tiga_source::{printed, say};
 
 /// Passes, lowerings and LLVM recurse along chains of instructions, which sources may make long.
 const STACK_BYTES: usize = 256 << 20;
@@ -47,7 +47,10 @@ fn parsed<C: Parser + 'static>(
         },
         Err(error) if error.use_stderr() => return refused(command, error, stray),
         // Help and version are printed as errors of kind "help" and "version", which are none.
-        Err(error) => printed(error.print().and_then(|()| std::io::stdout().flush())).map(|()| Outcome::Done),
+        Err(error) => {
+            let written = error.print().and_then(|()| std::io::stdout().flush());
+            printed(written, ()).map(|()| Outcome::Done).map_err(Into::into)
+        }
     };
     match done {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -1,5 +1,6 @@
 //! What a command leaves behind when it itself fails: a report that holds nothing of the user's.
 
+use crate::say;
 use std::any::Any;
 use std::backtrace::Backtrace;
 use std::fmt::Write as _;
@@ -76,11 +77,6 @@ impl Command {
             Err(error) => say(format_args!("  = note: no report could be written: {error}")),
         }
     }
-}
-
-/// Writes to the standard error stream if it takes anything: a panic in here would end the process without a report.
-fn say(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr(), "{text}");
 }
 
 fn of_panic(info: &PanicHookInfo<'_>) -> String {

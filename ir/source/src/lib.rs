@@ -9,8 +9,10 @@ mod file;
 pub mod internal;
 mod loc;
 mod spelling;
+mod streams;
 
 pub use diagnostic::{Diagnostic, Label, Severity, Suggestion};
 pub use file::{FileId, Source, Sources, Span};
 pub use loc::Loc;
-pub use spelling::nearest;
+pub use spelling::{nearest, unknown};
+pub use streams::{Output, printed, say};

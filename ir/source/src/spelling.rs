@@ -17,6 +17,15 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// That something has nothing of a name, what was meant if that is plain, and what there is:
+/// `` `p` has no input `dampng`; did you mean `damping`? it has x, damping``.
+pub fn unknown(owner: &str, what: &str, name: &str, known: &[&str]) -> String {
+    let near = nearest(name, known.iter().copied());
+    let hint = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+    let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    format!("`{owner}` has no {what} `{name}`; {hint}it has {list}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::nearest;

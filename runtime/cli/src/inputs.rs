@@ -1,7 +1,6 @@
 //! `--graph` and `--in`: what they name, read and converted to what the program takes.
 
 use crate::inspect::type_text;
-use crate::names::unknown;
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,6 +10,7 @@ use tiga_formats::{
     Array, Conversion, Elements, GraphFile, INPUT_ORDER, Limits, Named, is_array_file, open_array, open_graph,
 };
 use tiga_runtime::Graph;
+use tiga_source::unknown;
 
 /// A graph file with the handle made from it.
 pub(crate) struct OpenGraph {
@@ -82,7 +82,7 @@ impl Wanted<'_> {
             (Some(_), _) => {
                 Some(Err(anyhow::anyhow!("a graph has no `{field}`: the values of its edges are `{graph}.values`")))
             }
-            (None, "values") => Some(Err(anyhow::Error::msg(unknown(self.program, "graph", graph, &known)))),
+            (None, "values") => Some(Err(anyhow::Error::msg(unknown(&self.program.name, "graph", graph, &known)))),
             (None, _) => None,
         }
     }

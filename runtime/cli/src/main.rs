@@ -9,14 +9,12 @@ mod names;
 mod outputs;
 mod run;
 mod show;
-mod stdout;
 
 use anyhow::{Error, Result};
 use clap::{Parser, Subcommand};
-use std::io::{self, ErrorKind, Write};
+use std::io::Write;
 use std::process::ExitCode;
-use stdout::{Output, cannot_write};
-use tiga_source::internal;
+use tiga_source::{Output, internal, printed, say};
 
 /// The command, as reports name it.
 const TIGA: internal::Command =
@@ -48,8 +46,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(error) => {
-            // Nobody can be told if the standard error output cannot be written to.
-            let _ = writeln!(io::stderr(), "error: {}", text(&error));
+            say(format_args!("error: {}", text(&error)));
             ExitCode::FAILURE
         }
     }
@@ -75,11 +72,12 @@ fn run() -> Result<ExitCode> {
 
 /// Prints the help that was asked for, or what is wrong with the command line.
 fn usage(error: &clap::Error) -> Result<ExitCode> {
-    match error.print() {
-        _ if error.use_stderr() => Ok(ExitCode::from(2)),
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(cannot_write(error).into()),
-        _ => Ok(ExitCode::SUCCESS),
+    let written = error.print();
+    if error.use_stderr() {
+        return Ok(ExitCode::from(2));
     }
+    printed(written, ())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// An error with its causes. Many name their cause themselves: nothing is said twice.
@@ -100,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_cause_is_told_once() {
-        let error = Err::<(), _>(io::Error::other("no disk")).context("cannot read: no disk").context("a.tgb");
+        let error = Err::<(), _>(std::io::Error::other("no disk")).context("cannot read: no disk").context("a.tgb");
         assert_eq!(text(&error.unwrap_err()), "a.tgb: cannot read: no disk");
     }
 }

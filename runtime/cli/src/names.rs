@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use tiga_bundle::{Param, Program, Type};
 use tiga_formats::{Counted, Named};
-use tiga_source::nearest;
+use tiga_source::unknown;
 
 /// Every `--graph`, `--in` and `--dim` names what it may bind, once, and no parameter is left over.
 pub(crate) fn check(program: &Program, graphs: &[Named], arrays: &[Named], dims: &[Counted]) -> Result<()> {
@@ -30,7 +30,7 @@ pub(crate) fn check(program: &Program, graphs: &[Named], arrays: &[Named], dims:
     // Edges of a graph have a size, and a name that no model can write.
     let sizes: Vec<&str> = program.symbols.iter().map(|s| &*s.name).filter(|name| !name.contains('.')).collect();
     if let Some(named) = dims.iter().find(|named| !sizes.contains(&&*named.name)) {
-        bail!("{}", unknown(program, "size", &named.name, &sizes));
+        bail!("{}", unknown(&program.name, "size", &named.name, &sizes));
     }
     let bound: BTreeSet<&str> = graphs.iter().chain(arrays).map(|named| named.name.as_str()).collect();
     let missing = program.params.iter().filter(|p| !bound.contains(p.name.as_str()));
@@ -41,21 +41,13 @@ pub(crate) fn check(program: &Program, graphs: &[Named], arrays: &[Named], dims:
     Ok(())
 }
 
-/// `` `p` has no input `dampng`; did you mean `damping`? it has x, damping``.
-pub(crate) fn unknown(program: &Program, what: &str, name: &str, known: &[&str]) -> String {
-    let near = nearest(name, known.iter().copied());
-    let hint = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-    let list = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-    format!("`{}` has no {what} `{name}`; {hint}it has {list}", program.name)
-}
-
 fn find<'p>(program: &'p Program, what: &str, name: &str) -> Result<&'p Param> {
     let found = program.params.iter().find(|p| p.name == name);
     let known = || {
         let of_kind = program.params.iter().filter(|p| is_graph(p) == (what == "graph"));
         of_kind.map(|p| p.name.as_str()).collect::<Vec<_>>()
     };
-    found.ok_or_else(|| anyhow::Error::msg(unknown(program, what, name, &known())))
+    found.ok_or_else(|| anyhow::Error::msg(unknown(&program.name, what, name, &known())))
 }
 
 fn is_graph(param: &Param) -> bool {

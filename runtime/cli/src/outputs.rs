@@ -1,10 +1,10 @@
 //! `--out` and `--expect`: which result and which file they mean, checked before anything runs.
 
-use crate::names::unknown;
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};
 use tiga_bundle::Program;
-use tiga_formats::{Array, Limits, check_writable, file_identity, open_array};
+use tiga_formats::{Array, Limits, check_array_target, file_identity, open_array};
+use tiga_source::unknown;
 
 /// A result and the file that it is written to.
 pub(crate) struct Target {
@@ -33,10 +33,7 @@ pub(crate) fn targets(program: &Program, given: &[String], sources: &[Source]) -
         let (result, file) = result_and_file(program, text)?;
         let path = PathBuf::from(file);
         let place = || format!("--out {text}");
-        if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")) {
-            bail!("{}: results are written as .npy files, and the name says another kind", place());
-        }
-        check_writable(&path).map_err(|error| error.kind).with_context(place)?;
+        check_array_target(&path).map_err(|error| error.kind).with_context(place)?;
         if let Some(other) = out.iter().find(|other| file_identity(&other.path) == file_identity(&path)) {
             bail!("{}: the file is written twice, for `{}` and for `{result}`", place(), other.result);
         }
@@ -71,7 +68,7 @@ fn result_and_file<'t>(program: &'t Program, text: &'t str) -> Result<(&'t str, 
     match text.split_once('=') {
         Some((name, file)) if known.contains(&name) => Ok((name, file)),
         Some((name, _)) if !Path::new(text).exists() && !name.contains(['/', '.']) => {
-            bail!(unknown(program, "result", name, &known))
+            bail!(unknown(&program.name, "result", name, &known))
         }
         _ => match known.as_slice() {
             [only] => Ok((only, text)),

@@ -16,6 +16,7 @@ use tiga_formats::{
     Array, Counted, INPUT_ORDER, INPUTS_HELP, Limits, Named, Names, Tolerance, compare, save_array, split_member,
 };
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
+use tiga_source::unknown;
 
 /// What the options alone do not say.
 const DETAILS: &str = "\
@@ -250,9 +251,8 @@ fn bytes(dtype: DType, shape: &[usize]) -> u64 {
 
 /// `all` bytes of results, of which `available` may be used.
 fn too_large(results: &[(String, DType, Vec<usize>)], all: u64, available: u64) -> String {
-    let Some((name, dtype, shape)) = results.iter().max_by_key(|(_, dtype, shape)| bytes(*dtype, shape)) else {
-        return String::new();
-    };
+    let largest = results.iter().max_by_key(|(_, dtype, shape)| bytes(*dtype, shape));
+    let (name, dtype, shape) = largest.expect("what needs memory is a result");
     match results {
         [_] => format!("the result `{name}`: {dtype}{shape:?} needs {all} bytes of memory, {available} may be used"),
         _ => format!(
@@ -288,7 +288,7 @@ fn by_options(error: RuntimeError) -> Error {
 fn top_of<'n>(program: &Program, named: &'n Counted) -> Result<(&'n str, usize)> {
     let known: Vec<&str> = program.results.iter().map(|r| r.name.as_str()).collect();
     let Some(result) = program.results.iter().find(|r| r.name == named.name) else {
-        bail!("--top: {}", names::unknown(program, "result", &named.name, &known));
+        bail!("--top: {}", unknown(&program.name, "result", &named.name, &known));
     };
     match &result.ty {
         Type::Tensor { shape, .. } if shape.len() == 1 => {}

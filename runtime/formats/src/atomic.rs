@@ -26,6 +26,9 @@ pub enum WriteErrorKind {
     /// The folder to write in is not there.
     #[error("cannot write: there is no folder `{}`", .0.display())]
     NoFolder(PathBuf),
+    /// The name says another format than the one that is written.
+    #[error("results are written as .npy files, and the name says another kind")]
+    NotNpy,
     /// The target is a directory, pipe or device, which a rename would replace.
     #[error("cannot write: it exists and is not a regular file")]
     NotARegularFile,
@@ -47,11 +50,22 @@ pub fn write_file(path: &Path, body: impl FnOnce(&mut dyn WriteSeek) -> io::Resu
     write_beside(path, body).map_err(|kind| WriteError { path: path.to_owned(), kind })
 }
 
+/// Whether an array could be written to `path` now.
+///
+/// # Errors
+/// [`WriteErrorKind::NotNpy`]; else as [`check_writable`].
+pub fn check_array_target(path: &Path) -> Result<(), WriteError> {
+    match path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")) {
+        true => check_writable(path),
+        false => Err(WriteError { path: path.to_owned(), kind: WriteErrorKind::NotNpy }),
+    }
+}
+
 /// Whether `path` could be written now: its folder is there and takes new files, and what stands there is a file.
 ///
 /// # Errors
 /// [`WriteError`], as [`write_file`] would give it.
-pub fn check_writable(path: &Path) -> Result<(), WriteError> {
+fn check_writable(path: &Path) -> Result<(), WriteError> {
     let probe = || Temporary::beside(&target_of(path)?).map(drop);
     probe().map_err(|kind| WriteError { path: path.to_owned(), kind })
 }

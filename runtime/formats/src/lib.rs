@@ -26,7 +26,7 @@ mod scalar;
 mod text_edges;
 
 pub use array::{Array, ArrayError, ArrayType, Elements, element_count};
-pub use atomic::{WriteError, WriteErrorKind, WriteSeek, check_writable, file_identity, write_file};
+pub use atomic::{WriteError, WriteErrorKind, WriteSeek, check_array_target, file_identity, write_file};
 pub use compare::{Comparison, Pair, ShapesDiffer, Tolerance, compare};
 pub use convert::{Conversion, ConvertError};
 pub use csr::{Csr, CsrError, End};

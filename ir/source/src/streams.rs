@@ -1,15 +1,17 @@
-//! The standard output: a reader that goes away ends the printing and nothing else, any other failure is an error.
+//! The standard streams: a reader that goes away ends the printing and nothing else, any other failure is an error.
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
 /// What a command prints. Once the reader has gone (`tiga run … | head -1`) the rest goes nowhere, and the exit code is
 /// that of the work done: a missed expectation is not hidden by a closed pipe.
-pub(crate) struct Output<W: Write = Stdout> {
+pub struct Output<W: Write = Stdout> {
     inner: Option<BufWriter<W>>,
 }
 
 impl Output {
-    pub(crate) fn standard() -> Self {
+    /// That of this process, buffered: [`Write::flush`] says whether all of it was written.
+    pub fn standard() -> Self {
         Self::new(io::stdout())
     }
 }
@@ -22,20 +24,30 @@ impl<W: Write> Output<W> {
     /// The result of a write, and whether there is still somebody to write to.
     fn attempt<T>(&mut self, gone: T, write: impl FnOnce(&mut BufWriter<W>) -> io::Result<T>) -> io::Result<T> {
         let Some(inner) = &mut self.inner else { return Ok(gone) };
-        match write(inner) {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                self.inner = None;
-                Ok(gone)
-            }
-            Err(error) => Err(cannot_write(error)),
-            done => done,
+        let written = write(inner);
+        if matches!(&written, Err(error) if error.kind() == ErrorKind::BrokenPipe) {
+            self.inner = None;
         }
+        printed(written, gone)
     }
 }
 
-/// The error that names what was written to.
-pub(crate) fn cannot_write(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("cannot write to the standard output: {error}"))
+/// The result of a write to the standard output, or `gone` where its reader has gone.
+///
+/// # Errors
+/// Any other failure, which then says what could not be written to.
+pub fn printed<T>(written: io::Result<T>, gone: T) -> io::Result<T> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(gone),
+        Err(error) => Err(io::Error::new(error.kind(), format!("cannot write to the standard output: {error}"))),
+        done => done,
+    }
+}
+
+/// Says something on the standard error stream. Nobody can be told that it is closed, and `eprintln!` would panic; the
+/// exit code still says what happened.
+pub fn say(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 impl<W: Write> Write for Output<W> {
