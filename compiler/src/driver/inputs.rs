@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use std::path::Path;
 use tiga_abi::{SizeError, Symbol};
 use tiga_formats::{
-    Array, Conversion, Counted, GraphFile, INPUT_ORDER, Limits, Named, is_array_file, open_array, open_graph,
+    Array, Conversion, Counted, GraphFile, GraphSource, INPUT_ORDER, Limits, Named, is_array_file, open_array,
     split_member,
 };
 use tiga_ir::interp::{ErrorKind, InterpError, Place, Relation, Tensor, Value};
@@ -16,9 +16,10 @@ use tiga_source::unknown;
 /// The options that bind a program's inputs.
 #[derive(Debug, clap::Args)]
 pub(super) struct InputArgs {
-    /// Binds a graph: .mtx, .npz, or an edge list (.txt .tsv .csv .edges .el).
+    /// Binds a graph: .mtx, .npz, an edge list (.txt .tsv .csv .edges .el), or an array [2, E] of edges (.npy,
+    /// .npz:NAME).
     #[arg(long = "graph", value_name = "G=FILE")]
-    graphs: Vec<Named>,
+    graphs: Vec<Named<GraphSource>>,
     /// Binds an array or number: FILE.npy, FILE.npz:NAME, a number, or G.values for a graph's edge values. With
     /// `:input-order` behind it, an array has a row for each line of its graph's file.
     #[arg(long = "in", value_name = "X=FILE|NUMBER|G.values")]
@@ -29,10 +30,10 @@ pub(super) struct InputArgs {
 }
 
 /// One value for each name, or the name that has two.
-fn unique<'a>(option: &str, all: &'a [Named]) -> Result<IndexMap<&'a str, &'a str>> {
+fn unique<'a, T>(option: &str, all: &'a [Named<T>]) -> Result<IndexMap<&'a str, &'a T>> {
     let mut out = IndexMap::new();
     for one in all {
-        if out.insert(one.name.as_str(), one.value.as_str()).is_some() {
+        if out.insert(one.name.as_str(), &one.value).is_some() {
             bail!("`{}` is bound twice by {option}", one.name);
         }
     }
@@ -47,10 +48,10 @@ impl InputArgs {
         let mut arrays = unique("--in", &self.arrays)?;
         let mut files: IndexMap<&str, GraphFile> = IndexMap::new();
         for param in program.params.iter().filter(|p| p.ty.as_rel().is_some()) {
-            let Some(path) = graphs.shift_remove(&*param.name) else {
+            let Some(source) = graphs.shift_remove(&*param.name) else {
                 bail!("`{}` needs the graph `{1}`: bind it with --graph {1}=FILE", program.name, param.name);
             };
-            let file = open_graph(Path::new(path), &limits).with_context(|| format!("--graph {}", param.name))?;
+            let file = source.open(&limits).with_context(|| format!("--graph {}", param.name))?;
             files.insert(&param.name, file);
         }
         let reader = Reader { program, files: &files, limits };
@@ -99,7 +100,7 @@ impl InputArgs {
 
     /// Files that may be read.
     pub(super) fn files(&self) -> Vec<&Path> {
-        let mut out: Vec<&Path> = self.graphs.iter().map(|graph| Path::new(&graph.value)).collect();
+        let mut out: Vec<&Path> = self.graphs.iter().map(|graph| graph.value.path()).collect();
         for array in &self.arrays {
             out.push(split_member(array.value.strip_suffix(INPUT_ORDER).unwrap_or(&array.value)).0);
         }

@@ -3,11 +3,10 @@
 use crate::inspect::type_text;
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
-use std::path::Path;
 use tiga_abi::{DType, Poly};
 use tiga_bundle::{Param, Program, Type};
 use tiga_formats::{
-    Array, Conversion, Elements, GraphFile, INPUT_ORDER, Limits, Named, is_array_file, open_array, open_graph,
+    Array, Conversion, Elements, GraphFile, GraphSource, INPUT_ORDER, Limits, Named, is_array_file, open_array,
 };
 use tiga_runtime::Graph;
 use tiga_source::unknown;
@@ -26,12 +25,12 @@ pub(crate) struct Inputs {
 
 impl Inputs {
     /// Reads what is bound; the names have been checked.
-    pub(crate) fn read(program: &Program, graphs: &[Named], arrays: &[Named]) -> Result<Self> {
+    pub(crate) fn read(program: &Program, graphs: &[Named<GraphSource>], arrays: &[Named]) -> Result<Self> {
         let mut inputs = Inputs { graphs: BTreeMap::new(), arrays: BTreeMap::new() };
         for Named { name, value } in graphs {
             let place = || format!("--graph {name}={value}");
             // The file is named by the option already.
-            let file = open_graph(Path::new(value), &Limits::of_this_machine());
+            let file = value.open(&Limits::of_this_machine());
             let file = file.map_err(|error| error.kind).with_context(place)?;
             let graph = Graph::new(&file.csr).with_context(place)?;
             inputs.graphs.insert(name.clone(), OpenGraph { file, graph });
@@ -143,6 +142,7 @@ fn scalar(dtype: DType, text: &str) -> Result<Array> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
     use tiga_formats::save_arrays;
 
     fn program() -> Program {
@@ -167,13 +167,10 @@ mod tests {
 
     /// Reads `NAME=FILE` for each of the arrays, with a graph whose lines are not in the order of destinations.
     fn read(folder: &Path, arrays: &[(&str, &str)]) -> Result<Inputs> {
-        let named = |name: &str, file: &str| Named {
-            name: name.into(),
-            value: folder.join(file).to_string_lossy().into_owned(),
-        };
+        let named = |name: &str, file: &str| format!("{name}={}", folder.join(file).display());
         std::fs::write(folder.join("g.txt"), "0 2\n1 0\n2 1\n").unwrap();
-        let arrays: Vec<Named> = arrays.iter().map(|(name, file)| named(name, file)).collect();
-        Inputs::read(&program(), &[named("g", "g.txt")], &arrays)
+        let arrays: Vec<Named> = arrays.iter().map(|(name, file)| named(name, file).parse().unwrap()).collect();
+        Inputs::read(&program(), &[named("g", "g.txt").parse().unwrap()], &arrays)
     }
 
     #[test]

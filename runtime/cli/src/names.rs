@@ -4,16 +4,22 @@ use crate::inspect::type_text;
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use tiga_bundle::{Param, Program, Type};
-use tiga_formats::{Counted, Named};
+use tiga_formats::{Counted, GraphSource, Named};
 use tiga_source::unknown;
 
 /// Every `--graph`, `--in` and `--dim` names what it may bind, once, and no parameter is left over.
-pub(crate) fn check(program: &Program, graphs: &[Named], arrays: &[Named], dims: &[Counted]) -> Result<()> {
-    let of = |named: &[Named]| named.iter().map(|n| n.name.clone()).collect::<Vec<_>>();
-    let sizes: Vec<String> = dims.iter().map(|d| d.name.clone()).collect();
-    for (option, all) in [("--graph", of(graphs)), ("--in", of(arrays)), ("--dim", sizes)] {
+pub(crate) fn check(
+    program: &Program,
+    graphs: &[Named<GraphSource>],
+    arrays: &[Named],
+    dims: &[Counted],
+) -> Result<()> {
+    let bound_graphs: Vec<&str> = graphs.iter().map(|g| g.name.as_str()).collect();
+    let bound_arrays: Vec<&str> = arrays.iter().map(|a| a.name.as_str()).collect();
+    let sizes: Vec<&str> = dims.iter().map(|d| d.name.as_str()).collect();
+    for (option, all) in [("--graph", &bound_graphs), ("--in", &bound_arrays), ("--dim", &sizes)] {
         let mut seen = BTreeSet::new();
-        if let Some(twice) = all.iter().find(|name| !seen.insert(*name)) {
+        if let Some(twice) = all.iter().find(|name| !seen.insert(**name)) {
             bail!("`{twice}` is bound twice by {option}");
         }
     }
@@ -32,7 +38,7 @@ pub(crate) fn check(program: &Program, graphs: &[Named], arrays: &[Named], dims:
     if let Some(named) = dims.iter().find(|named| !sizes.contains(&&*named.name)) {
         bail!("{}", unknown(&program.name, "size", &named.name, &sizes));
     }
-    let bound: BTreeSet<&str> = graphs.iter().chain(arrays).map(|named| named.name.as_str()).collect();
+    let bound: BTreeSet<&str> = bound_graphs.into_iter().chain(bound_arrays).collect();
     let missing = program.params.iter().filter(|p| !bound.contains(p.name.as_str()));
     let missing: Vec<String> = missing.map(how_to_bind).collect();
     if !missing.is_empty() {

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use tiga_abi::DType;
 use tiga_bundle::{Program, Type};
 use tiga_formats::{
-    Array, Counted, INPUT_ORDER, INPUTS_HELP, Limits, Named, Names, Tolerance, compare, save_array, split_member,
+    Array, Counted, GraphSource, INPUT_ORDER, INPUTS_HELP, Limits, Named, Names, Tolerance, compare, save_array,
+    split_member,
 };
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
 use tiga_source::unknown;
@@ -34,9 +35,10 @@ pub(crate) struct Run {
     bundle: PathBuf,
     /// The program; may be left out if the bundle has only one.
     program: Option<String>,
-    /// Binds a graph: .mtx, .npz, or an edge list (.txt .tsv .csv .edges .el).
+    /// Binds a graph: .mtx, .npz, an edge list (.txt .tsv .csv .edges .el), or an array [2, E] of edges (.npy,
+    /// .npz:NAME).
     #[arg(long = "graph", value_name = "G=FILE")]
-    graphs: Vec<Named>,
+    graphs: Vec<Named<GraphSource>>,
     /// Binds an array or number: a .npy file, FILE.npz:NAME, a number, or G.values for a graph's edge values; with
     /// `:input-order` behind a file, an edge field has a row for each line of its graph's file.
     #[arg(long = "in", value_name = "X=FILE|NUMBER|G.values")]
@@ -153,7 +155,7 @@ impl Run {
     fn sources(&self, program: &Program) -> Result<Vec<Source>> {
         let mut out = vec![Source { path: self.bundle.clone(), option: "the bundle".into() }];
         for Named { name, value } in &self.graphs {
-            out.push(Source { path: value.into(), option: format!("--graph {name}={value}") });
+            out.push(Source { path: value.path().into(), option: format!("--graph {name}={value}") });
         }
         for Named { name, value } in &self.inputs {
             let path = split_member(value.strip_suffix(INPUT_ORDER).unwrap_or(value)).0.into();

@@ -5,7 +5,7 @@ use crate::input::{LineError, Lines, parse_position, quote, words};
 use crate::limits::{TooSparse, WouldNotFit, check_nodes};
 use crate::number::{NumberKind, Words};
 use crate::text_edges::{BYTES_PER_EDGE, BYTES_PER_ROW, MAX_NODES, Mirror, TextEdges};
-use crate::{CsrError, Limits};
+use crate::{CsrError, Limits, NodeCounts};
 use std::io::BufRead;
 
 /// Lines that begin so are skipped.
@@ -27,13 +27,15 @@ pub enum EdgeListError {
         /// The first edge decides whether there are values.
         expected: &'static str,
     },
-    /// A node that is no number from 0 on.
-    #[error("line {line}: node `{found}`, expected an integer from 0 to {}", MAX_NODES - 1)]
+    /// A node that is no number from 0 on, or that the graph does not have.
+    #[error("line {line}: node `{found}`, expected an integer {}", below(*.count))]
     Node {
         /// The line.
         line: u64,
         /// The word.
         found: String,
+        /// The number of nodes at this end.
+        count: u64,
     },
     /// A value that is no number.
     #[error("line {line}: `{found}` is not {expected}")]
@@ -56,15 +58,29 @@ pub enum EdgeListError {
     Csr(#[from] CsrError),
 }
 
+/// What an edge list does not say itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EdgeListOptions {
+    /// The number of nodes; without it there is one set of them, as large as the largest number needs.
+    pub nodes: Option<NodeCounts>,
+}
+
 /// Reads a file of `size` bytes. Words stand between spaces, tabs or commas; `#` and `%` lines are comments; all edges
-/// have a value or none has. The graph is homogeneous: as many sources as destinations, the largest number plus one,
-/// which may be a million and one a byte of the file.
+/// have a value or none has. Unless the options count them there are as many sources as destinations, the largest number
+/// plus one, which may be a million and one a byte of the file.
 ///
 /// # Errors
 /// [`EdgeListError`]; nothing is skipped or repaired.
-pub fn read(reader: impl BufRead, size: u64, limits: &Limits) -> Result<GraphFile, EdgeListError> {
+pub fn read(
+    reader: impl BufRead,
+    size: u64,
+    options: &EdgeListOptions,
+    limits: &Limits,
+) -> Result<GraphFile, EdgeListError> {
     let mut lines = Lines::new(reader);
     let mut edges: Option<TextEdges> = None;
+    let NodeCounts { sources, destinations } = options.nodes.unwrap_or(NodeCounts::both(MAX_NODES));
+    let counts = NodeCounts { sources: sources.min(MAX_NODES), destinations: destinations.min(MAX_NODES) };
     while let Some((line, text)) = lines.next_content(COMMENTS)? {
         if edges.is_none() {
             // How many edges follow is not known; lines like the first one are assumed.
@@ -74,17 +90,28 @@ pub fn read(reader: impl BufRead, size: u64, limits: &Limits) -> Result<GraphFil
             edges = Some(TextEdges::new(with_value.then(Words::default)));
         }
         if let Some(edges) = &mut edges {
-            read_edge(line, text, edges)?;
+            read_edge(line, text, counts, edges)?;
         }
     }
     let edges = edges.unwrap_or_else(|| TextEdges::new(None));
-    let nodes = edges.num_nodes();
-    check_nodes(nodes, size)?;
-    limits.check(nodes * BYTES_PER_ROW + edges.len() as u64 * BYTES_PER_EDGE)?;
-    Ok(edges.into_graph(nodes, nodes, Mirror::No)?)
+    let NodeCounts { sources, destinations } = match options.nodes {
+        Some(nodes) => nodes,
+        None => {
+            let nodes = edges.num_nodes();
+            check_nodes(nodes, size)?;
+            NodeCounts::both(nodes)
+        }
+    };
+    let rows = sources.max(destinations).saturating_mul(BYTES_PER_ROW);
+    limits.check(rows.saturating_add(edges.len() as u64 * BYTES_PER_EDGE))?;
+    Ok(edges.into_graph(sources, destinations, Mirror::No)?)
 }
 
-fn read_edge(line: u64, text: &[u8], out: &mut TextEdges) -> Result<(), EdgeListError> {
+fn below(count: u64) -> String {
+    count.checked_sub(1).map_or("of no node: there is none".into(), |last| format!("from 0 to {last}"))
+}
+
+fn read_edge(line: u64, text: &[u8], counts: NodeCounts, out: &mut TextEdges) -> Result<(), EdgeListError> {
     let found: Vec<&[u8]> = words(text, is_separator).take(4).collect();
     match (&found[..], &mut out.words) {
         ([_, _], None) => {}
@@ -100,11 +127,11 @@ fn read_edge(line: u64, text: &[u8], out: &mut TextEdges) -> Result<(), EdgeList
             return Err(EdgeListError::Arity { line, found: found.len(), expected });
         }
     }
-    let node = |word: &[u8]| {
-        let node = parse_position(word).filter(|node| *node < MAX_NODES);
-        node.ok_or_else(|| EdgeListError::Node { line, found: quote(word) })
+    let node = |word: &[u8], count: u64| {
+        let node = parse_position(word).filter(|node| *node < count);
+        node.ok_or_else(|| EdgeListError::Node { line, found: quote(word), count })
     };
-    out.push(node(found[0])?, node(found[1])?);
+    out.push(node(found[0], counts.sources)?, node(found[1], counts.destinations)?);
     Ok(())
 }
 

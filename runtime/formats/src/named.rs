@@ -10,6 +10,11 @@ Graphs (--graph):
              edges
   .txt .tsv .csv .edges .el
              edge list: `src dst [weight]` a line, numbered from 0; comments begin with # or %
+  .npy .npz:NAME
+             edge_index: integers [2, E], row 0 the sources, row 1 the destinations, numbered from 0
+  FILE:nodes=N
+             an edge list or edge_index with N nodes; without it the largest number says how many;
+             :nodes=N,M for N sources and M destinations
   .npz       arrays row_ptr, col_idx, num_src: for each destination its sources; or src and dst; or
              what SciPy saves
 
@@ -25,17 +30,23 @@ Arrays and numbers (--in):
 
 /// A name and what is bound to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct Named<T = String> {
     /// What stands before the first `=`; not empty.
     pub name: String,
     /// What stands behind it.
-    pub value: String,
+    pub value: T,
 }
 
-/// The argument has no `=`, or no name before it.
+/// The argument binds nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected NAME=VALUE")]
-pub struct NotNamed;
+pub enum NotNamed<E> {
+    /// It has no `=`, or no name before it.
+    #[error("expected NAME=VALUE")]
+    Name,
+    /// What stands behind cannot be read.
+    #[error(transparent)]
+    Value(E),
+}
 
 /// Behind the name of a file: its rows stand in the order of the lines of the graph's file.
 pub const INPUT_ORDER: &str = ":input-order";
@@ -46,13 +57,15 @@ pub fn is_array_file(text: &str) -> bool {
     text.ends_with(".npy") || text.ends_with(".npz") || text.contains(".npz:")
 }
 
-impl FromStr for Named {
-    type Err = NotNamed;
+impl<T: FromStr> FromStr for Named<T> {
+    type Err = NotNamed<T::Err>;
 
-    fn from_str(text: &str) -> Result<Self, NotNamed> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('=') {
-            Some((name, value)) if !name.is_empty() => Ok(Named { name: name.into(), value: value.into() }),
-            _ => Err(NotNamed),
+            Some((name, value)) if !name.is_empty() => {
+                Ok(Named { name: name.into(), value: value.parse().map_err(NotNamed::Value)? })
+            }
+            _ => Err(NotNamed::Name),
         }
     }
 }
@@ -84,7 +97,7 @@ impl FromStr for Counted {
     type Err = NotCounted;
 
     fn from_str(text: &str) -> Result<Self, NotCounted> {
-        let Named { name, value } = text.parse().map_err(|NotNamed| NotCounted::Name)?;
+        let Named { name, value }: Named = text.parse().map_err(|_| NotCounted::Name)?;
         match value.parse::<i64>() {
             Ok(number) if number >= 0 => Ok(Counted { name, value: number }),
             Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err(NotCounted::TooLarge(value)),
@@ -110,10 +123,10 @@ mod tests {
 
     #[test]
     fn a_value_may_be_empty_or_hold_signs_of_equality() {
-        let named = |name: &str, value: &str| Ok(Named { name: name.into(), value: value.into() });
+        let named = |name: &str, value: &str| Ok(Named::<String> { name: name.into(), value: value.into() });
         assert_eq!("x=a=b".parse(), named("x", "a=b"));
         assert_eq!("x=".parse(), named("x", ""));
-        assert_eq!("=b".parse::<Named>(), Err(NotNamed));
-        assert_eq!("x".parse::<Named>(), Err(NotNamed));
+        assert_eq!("=b".parse::<Named>(), Err(NotNamed::Name));
+        assert_eq!("x".parse::<Named>(), Err(NotNamed::Name));
     }
 }

@@ -1,14 +1,13 @@
 //! The front door: a file by its name.
 
+use crate::edge_index::EdgeIndexError;
 use crate::edge_list::EdgeListError;
 use crate::graph_npz::GraphNpzError;
 use crate::input::{self, InputError};
 use crate::matrix_market::MatrixMarketError;
 use crate::npy::NpyError;
 use crate::npz::{Npz, NpzError};
-use crate::{
-    Array, GraphFile, Limits, WouldNotFit, WriteError, edge_list, graph_npz, matrix_market, npy, npz, write_file,
-};
+use crate::{Array, GraphFile, GraphSource, Limits, WouldNotFit, WriteError, npy, npz, write_file};
 use std::path::{Path, PathBuf};
 
 /// How many names of members an error repeats.
@@ -48,6 +47,12 @@ pub enum FileErrorKind {
     /// Not a graph in an archive.
     #[error(transparent)]
     GraphNpz(#[from] GraphNpzError),
+    /// Not the edges of a graph.
+    #[error(transparent)]
+    EdgeIndex(#[from] EdgeIndexError),
+    /// `:nodes` for a file that says it.
+    #[error("this kind of file says how many nodes there are: `:nodes` is for edge lists and edge_index arrays")]
+    OwnNodes,
     /// Several arrays, and none was named.
     #[error("name one of its arrays as FILE.npz:NAME; it has {}", .found.join(", "))]
     WhichMember {
@@ -62,27 +67,12 @@ pub enum FileErrorKind {
     },
 }
 
-/// Reads a graph; the format follows the ending of the name: `.mtx` is Matrix
-/// Market, `.txt .tsv .csv .edges .el` are edge lists, `.npz` is an archive of arrays.
+/// Reads a graph from the file of this name; [`GraphSource`] says which formats there are.
 ///
 /// # Errors
 /// [`FileError`].
 pub fn open_graph(path: &Path, limits: &Limits) -> Result<GraphFile, FileError> {
-    let open = || -> Result<GraphFile, FileErrorKind> {
-        match extension(path).as_str() {
-            "mtx" => {
-                let (reader, size) = input::open(path)?;
-                Ok(matrix_market::read(reader, size, limits)?)
-            }
-            "txt" | "tsv" | "csv" | "edges" | "el" => {
-                let (reader, size) = input::open(path)?;
-                Ok(edge_list::read(reader, size, limits)?)
-            }
-            "npz" => Ok(graph_npz::read(&mut Npz::open(path, limits)?)?),
-            _ => Err(FileErrorKind::UnknownFormat { known: ".mtx, .npz, .txt, .tsv, .csv, .edges, .el" }),
-        }
-    };
-    open().map_err(|kind| FileError { path: path.to_owned(), kind })
+    GraphSource::from(path).open(limits)
 }
 
 /// Reads an array: `FILE.npy`, or `FILE.npz:member`, where the member may be left out if there is one only.
@@ -91,26 +81,30 @@ pub fn open_graph(path: &Path, limits: &Limits) -> Result<GraphFile, FileError> 
 /// [`FileError`].
 pub fn open_array(spec: &str, limits: &Limits) -> Result<Array, FileError> {
     let (path, member) = split_member(spec);
-    let open = || -> Result<Array, FileErrorKind> {
-        match extension(path).as_str() {
-            "npy" => {
-                let (reader, size) = input::open(path)?;
-                limits.check(size)?;
-                Ok(npy::read(reader, size)?)
-            }
-            "npz" => {
-                let mut npz = Npz::open(path, limits)?;
-                let names: Vec<String> = npz.names().take(MAX_NAMES).map(str::to_owned).collect();
-                match (member, &names[..]) {
-                    (Some(member), _) => Ok(npz.array(member)?),
-                    (None, [only]) => Ok(npz.array(only)?),
-                    (None, _) => Err(FileErrorKind::WhichMember { found: names }),
-                }
-            }
-            _ => Err(FileErrorKind::UnknownFormat { known: ".npy, .npz" }),
+    let array = open_member(path, member, limits).map(|(array, _)| array);
+    array.map_err(|kind| FileError { path: path.to_owned(), kind })
+}
+
+/// The array of a file, or one of those in an archive, and the size of the file.
+pub(crate) fn open_member(path: &Path, member: Option<&str>, limits: &Limits) -> Result<(Array, u64), FileErrorKind> {
+    match extension(path).as_str() {
+        "npy" => {
+            let (reader, size) = input::open(path)?;
+            limits.check(size)?;
+            Ok((npy::read(reader, size)?, size))
         }
-    };
-    open().map_err(|kind| FileError { path: path.to_owned(), kind })
+        "npz" => {
+            let mut npz = Npz::open(path, limits)?;
+            let names: Vec<String> = npz.names().take(MAX_NAMES).map(str::to_owned).collect();
+            let array = match (member, &names[..]) {
+                (Some(member), _) => npz.array(member)?,
+                (None, [only]) => npz.array(only)?,
+                (None, _) => return Err(FileErrorKind::WhichMember { found: names }),
+            };
+            Ok((array, npz.size()))
+        }
+        _ => Err(FileErrorKind::UnknownFormat { known: ".npy, .npz" }),
+    }
 }
 
 /// The file and the member of an archive that `FILE.npz:member` names, unless there is a file of that whole name.
@@ -139,6 +133,7 @@ pub fn save_arrays<'a>(path: &Path, arrays: impl IntoIterator<Item = (&'a str, &
     write_file(path, |writer| npz::write(writer, arrays))
 }
 
-fn extension(path: &Path) -> String {
+/// The ending of a file's name in small letters, without its dot.
+pub(crate) fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "this whole file is a test")]
 
 use tiga_abi::DType;
-use tiga_formats::edge_list::{self, EdgeListError};
+use tiga_formats::edge_list::{self, EdgeListError, EdgeListOptions};
 use tiga_formats::matrix_market::{self, MatrixMarketError};
 use tiga_formats::{Array, Elements, GraphFile, Indices, Limits, LineError};
 
@@ -14,7 +14,7 @@ fn mtx(text: &str) -> Result<GraphFile, MatrixMarketError> {
 }
 
 fn edges(text: &str) -> Result<GraphFile, EdgeListError> {
-    edge_list::read(text.as_bytes(), text.len() as u64, &LIMITS)
+    edge_list::read(text.as_bytes(), text.len() as u64, &EdgeListOptions::default(), &LIMITS)
 }
 
 fn f64s(file: &GraphFile) -> Vec<f64> {
@@ -178,6 +178,8 @@ fn edge_list_refusals_name_the_line() {
     let sparse = edges("0 2000000000\n").unwrap_err();
     assert!(matches!(sparse, EdgeListError::TooSparse(_)), "{sparse}");
     let large = "0 1\n".repeat(1000);
-    let error = edge_list::read(large.as_bytes(), large.len() as u64, &Limits { memory: 1000 }).unwrap_err();
+    let error =
+        edge_list::read(large.as_bytes(), large.len() as u64, &EdgeListOptions::default(), &Limits { memory: 1000 })
+            .unwrap_err();
     assert!(matches!(error, EdgeListError::WouldNotFit(_)), "{error}");
 }
