@@ -4,9 +4,11 @@ use crate::admit::first_overlap;
 use crate::array::check;
 use crate::bundle::list;
 use crate::execute::Execution;
+use crate::hooks::ProgressSink;
 use crate::sizes::Sizes;
-use crate::{ArrayMut, ArrayRef, Bundle, Context, Graph, Origin, RuntimeError};
+use crate::{ArrayMut, ArrayRef, Bundle, CancelToken, Context, Graph, Origin, Progress, RuntimeError};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use tiga_abi::{DType, Poly};
 use tiga_bundle::{Param, Program, Type};
 use tiga_plan::Template;
@@ -20,12 +22,15 @@ pub struct Call<'a> {
     pub(crate) inputs: BTreeMap<String, ArrayRef<'a>>,
     pub(crate) outputs: BTreeMap<String, ArrayMut<'a>>,
     pub(crate) sizes: Sizes,
+    pub(crate) cancel: Option<CancelToken>,
+    pub(crate) progress: Option<ProgressSink>,
 }
 
 impl<'a> Call<'a> {
     pub(crate) fn new(bundle: &'a Bundle, program: &'a Program, plan: &'a Template) -> Self {
         let (graphs, inputs, outputs) = Default::default();
-        Self { bundle, program, plan, graphs, inputs, outputs, sizes: Sizes::default() }
+        let sizes = Sizes::default();
+        Self { bundle, program, plan, graphs, inputs, outputs, sizes, cancel: None, progress: None }
     }
 
     fn param(&self, name: &str) -> Result<&'a Param, RuntimeError> {
@@ -100,6 +105,18 @@ impl<'a> Call<'a> {
         Ok(self)
     }
 
+    /// Lets a token stop the run.
+    pub fn cancelled_by(&mut self, token: &CancelToken) -> &mut Self {
+        self.cancel = Some(token.clone());
+        self
+    }
+
+    /// Reports each task that is done, on the thread that runs.
+    pub fn on_progress(&mut self, sink: impl Fn(&Progress<'_>) + Send + Sync + 'static) -> &mut Self {
+        self.progress = Some(Arc::new(sink));
+        self
+    }
+
     fn unify(&mut self, name: &str, extents: &[Poly], shape: &[usize]) -> Result<(), RuntimeError> {
         for (axis, (extent, value)) in extents.iter().zip(shape).enumerate() {
             self.sizes.unify(extent, *value as i64, Origin::Axis { axis, parameter: name.into() })?;
@@ -148,10 +165,10 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Runs the program; results stand in the bound outputs when this returns.
+    /// Runs the program; results stand in the bound outputs when this returns. May be called again, on any context.
     ///
     /// # Errors
-    /// Something is not bound; memory is short; the plan cannot run here.
+    /// Something is not bound; memory is short; the plan cannot run here; cancelled. The results are then undefined.
     pub fn run(&mut self, context: &Context) -> Result<(), RuntimeError> {
         self.check_inputs()?;
         let unbound: Vec<&str> = self

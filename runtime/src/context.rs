@@ -1,6 +1,9 @@
-//! Where kernels run: a thread pool, and how units are handed out.
+//! Where kernels run, where their memory comes from, and what is logged.
 
-use crate::RuntimeError;
+use crate::hooks::Log;
+use crate::workers::{Pool, Workers};
+use crate::{Allocator, LogLevel, RuntimeError};
+use std::sync::Arc;
 
 /// The order in which units are handed to workers. Nothing of it can show in results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,25 +14,31 @@ pub enum UnitOrder {
     Shuffled(u64),
 }
 
-/// A thread pool with its settings.
+/// Workers with their settings. There may be several at once; each has workers of its own.
 #[derive(Debug)]
 pub struct Context {
-    pub(crate) pool: rayon::ThreadPool,
+    pub(crate) workers: Workers,
     pub(crate) order: UnitOrder,
+    pub(crate) allocator: Option<Arc<dyn Allocator>>,
+    pub(crate) log: Option<Log>,
 }
 
 impl Context {
-    /// A pool of `threads` workers; 0 means one for each core.
+    /// A pool of `threads` workers; 0 means one for each core. Dropping it waits until they have ended.
     ///
     /// # Errors
     /// The threads cannot be started.
     pub fn new(threads: usize) -> Result<Self, RuntimeError> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("tiga-{i}"))
-            .build()
-            .map_err(|e| RuntimeError::Threads { threads, reason: e.to_string() })?;
-        Ok(Self { pool, order: UnitOrder::Ascending })
+        Ok(Self::with_workers(Workers::Pool(Pool::new(threads)?)))
+    }
+
+    /// No pool: everything runs on the thread that calls.
+    pub fn on_caller() -> Self {
+        Self::with_workers(Workers::Caller)
+    }
+
+    fn with_workers(workers: Workers) -> Self {
+        Self { workers, order: UnitOrder::Ascending, allocator: None, log: None }
     }
 
     /// The same with another order of units.
@@ -38,8 +47,28 @@ impl Context {
         self
     }
 
-    /// Workers in the pool.
+    /// The same with the host's memory for temporaries and scratch. What is derived from a graph belongs to the graph
+    /// and does not come from there.
+    pub fn with_allocator(mut self, allocator: Arc<dyn Allocator>) -> Self {
+        self.allocator = Some(allocator);
+        self
+    }
+
+    /// The same with a sink for log lines up to a level, called on the thread that runs.
+    pub fn with_log(mut self, level: LogLevel, sink: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
+        self.log = Some(Log { level, sink: Arc::new(sink) });
+        self
+    }
+
+    /// How many threads run units at once.
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.workers.count()
+    }
+
+    /// Logs a line if anyone listens.
+    pub(crate) fn log(&self, level: LogLevel, line: impl FnOnce() -> String) {
+        if let Some(log) = self.log.as_ref().filter(|log| level <= log.level) {
+            (log.sink)(level, &line());
+        }
     }
 }

@@ -194,6 +194,17 @@ pub enum RuntimeError {
         /// Bytes that the machine has to give.
         available: u64,
     },
+    /// The host's allocator refused.
+    #[error("the host's allocator gave no {bytes} bytes, aligned to 64, for {what}")]
+    Allocator {
+        /// What it is for.
+        what: String,
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// The token asked for it.
+    #[error("cancelled; the results are incomplete")]
+    Cancelled,
     /// The plan asks for something this runtime has not.
     #[error("the plan of `{program}` cannot run here: {reason}")]
     Plan {

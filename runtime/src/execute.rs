@@ -4,15 +4,18 @@
 use crate::RuntimeError;
 use crate::admit::{check_instances, check_peak, check_writes, describe};
 use crate::call::Call;
+use crate::cancel::CancelToken;
 use crate::context::Context;
 use crate::error::PlanProblem;
 use crate::graph::{Rows, Units as RowUnits};
-use crate::launch::Launch;
+use crate::hooks::{LogLevel, Progress};
+use crate::launch::{Halt, Launch};
 use crate::memory::{Memory, check_room};
 use cranelift_entity::SecondaryMap;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::time::Instant;
 use tiga_formats::Limits;
 use tiga_plan::{Body, BodyId, Count, Owner, ResourceId, Rotation, Task, TaskKind, Template, Trip, Units};
 
@@ -33,6 +36,9 @@ pub(crate) struct Execution<'c, 'a> {
     /// Keeps derived structures alive while their addresses are in slots.
     rows: Vec<Arc<Rows>>,
     units: Vec<Arc<RowUnits>>,
+    /// Tasks done, and how many there can be at most, if anyone wants to know.
+    done: u64,
+    at_most: Option<u64>,
 }
 
 impl<'c, 'a> Execution<'c, 'a> {
@@ -43,8 +49,10 @@ impl<'c, 'a> Execution<'c, 'a> {
             .and_then(|()| check_instances(plan, &size))
             .map_err(|reason| RuntimeError::Plan { program: call.program.name.clone(), reason })?;
         check_peak(plan, peak, &size)?;
-        let (slots, owned) = (SecondaryMap::new(), BTreeMap::new());
-        let mut execution = Self { call, context, plan, slots, owned, rows: Vec::new(), units: Vec::new() };
+        context.log(LogLevel::Info, || begins(call, context, peak));
+        let at_most = call.progress.as_ref().and_then(|_| tasks_at_most(plan, &plan.root));
+        let (slots, owned, rows, units) = Default::default();
+        let mut execution = Self { call, context, plan, slots, owned, rows, units, done: 0, at_most };
         for (id, resource) in &plan.resources {
             if resource.owner == Owner::Borrowed || resource.owner == Owner::Derived {
                 execution.slots[id] = execution.borrow(&resource.name)?;
@@ -54,8 +62,24 @@ impl<'c, 'a> Execution<'c, 'a> {
     }
 
     pub(crate) fn run(&mut self) -> Result<(), RuntimeError> {
-        let plan = self.plan;
-        self.body(&plan.root)
+        let (plan, start) = (self.plan, Instant::now());
+        self.body(&plan.root)?;
+        let program = || format!("`{}` is done after {:.3} ms", plan.program, start.elapsed().as_secs_f64() * 1e3);
+        self.context.log(LogLevel::Info, program);
+        Ok(())
+    }
+
+    /// Fails once the token asks for it.
+    fn look(&self) -> Result<(), RuntimeError> {
+        self.call.cancel.as_ref().map_or(Ok(()), CancelToken::check)
+    }
+
+    /// Counts a task, and says so.
+    fn report(&mut self, task: &str) {
+        self.done += 1;
+        if let Some(sink) = &self.call.progress {
+            sink(&Progress { task, done: self.done, at_most: self.at_most });
+        }
     }
 
     fn problem(&self, reason: PlanProblem) -> RuntimeError {
@@ -77,7 +101,7 @@ impl<'c, 'a> Execution<'c, 'a> {
         let unknown = || PlanProblem::Part(name.to_owned());
         if let Some((part, leaf)) = part.split_once('.') {
             let leaf: i64 = leaf.parse().ok().filter(|n| *n > 0).ok_or_else(|| self.problem(unknown()))?;
-            let units = graph.units(transposed, leaf)?;
+            let units = graph.units(transposed, leaf, self.call.cancel.as_ref())?;
             let slot = match part {
                 "long_rows" => slot_of(&units.long_rows),
                 "leaf_base" => slot_of(&units.leaf_base),
@@ -87,7 +111,7 @@ impl<'c, 'a> Execution<'c, 'a> {
             self.units.push(units);
             return Ok(Some(slot));
         }
-        let rows = graph.rows(transposed)?;
+        let rows = graph.rows(transposed, self.call.cancel.as_ref())?;
         let slot = match part {
             "row_ptr" => slot_of(&rows.row_ptr),
             "col" => slot_of(&rows.col),
@@ -100,8 +124,10 @@ impl<'c, 'a> Execution<'c, 'a> {
 
     fn body(&mut self, body: &'a Body) -> Result<(), RuntimeError> {
         for task in body.tasks.values() {
+            self.look()?;
             self.allocate_written(task)?;
             self.task(task)?;
+            self.report(&task.name);
         }
         Ok(())
     }
@@ -122,7 +148,8 @@ impl<'c, 'a> Execution<'c, 'a> {
         let resource = &self.plan.resources[id];
         let size = |s: &str| self.call.sizes.get(s);
         let bytes = resource.capacity.eval(&size)? as usize;
-        let memory = Memory::new(bytes).ok_or_else(|| short(bytes as u64, describe(resource, &size)))?;
+        let memory = Memory::new(bytes, self.context.allocator.as_ref());
+        let memory = memory.ok_or_else(|| self.short(bytes as u64, describe(resource, &size)))?;
         self.slots[id] = Some(Slot { address: memory.address(), bytes });
         self.owned.insert(id, memory);
         Ok(())
@@ -181,7 +208,19 @@ impl<'c, 'a> Execution<'c, 'a> {
         let what = || format!("the scratch memory of kernel `{symbol}` for {workers} threads");
         check_room(all, what)?;
         let launch = Launch { kernel: entry, sym, ptr, scratch };
-        launch.run(count, self.context).ok_or_else(|| short(all, what()))
+        self.context.log(LogLevel::Debug, || format!("kernel `{symbol}` as `{}`: {count} units", variant.entry));
+        launch.run(count, self.context, self.call.cancel.as_ref()).map_err(|halt| match halt {
+            Halt::Memory => self.short(all, what()),
+            Halt::Cancelled => RuntimeError::Cancelled,
+        })
+    }
+
+    /// Whoever gives memory gave none, although there seemed to be so much.
+    fn short(&self, bytes: u64, what: String) -> RuntimeError {
+        match self.context.allocator {
+            Some(_) => RuntimeError::Allocator { what, bytes },
+            None => RuntimeError::Memory { what, bytes, available: Limits::of_this_machine().memory },
+        }
     }
 
     fn unit_count(&self, units: &Units) -> Result<i64, RuntimeError> {
@@ -189,7 +228,11 @@ impl<'c, 'a> Execution<'c, 'a> {
         let of = |relation: &str, leaf: i64| {
             let (graph, transposed) = relation.strip_suffix(".t").map_or((relation, false), |graph| (graph, true));
             let graph = self.call.graphs.get(graph);
-            graph.ok_or_else(|| self.problem(PlanProblem::Part(relation.to_owned())))?.units(transposed, leaf)
+            graph.ok_or_else(|| self.problem(PlanProblem::Part(relation.to_owned())))?.units(
+                transposed,
+                leaf,
+                self.call.cancel.as_ref(),
+            )
         };
         Ok(match units {
             Units::Once => 1,
@@ -222,6 +265,7 @@ impl<'c, 'a> Execution<'c, 'a> {
             {
                 break;
             }
+            self.look()?;
             for rotation in rotate {
                 self.slots[rotation.read] = self.slots[rotation.a];
                 self.slots[rotation.write] = self.slots[rotation.b];
@@ -273,9 +317,30 @@ impl<'c, 'a> Execution<'c, 'a> {
     }
 }
 
-/// The system gave no memory, although it seemed to have so much.
-fn short(bytes: u64, what: String) -> RuntimeError {
-    RuntimeError::Memory { what, bytes, available: Limits::of_this_machine().memory }
+/// The line that opens a run.
+fn begins(call: &Call<'_>, context: &Context, peak: u64) -> String {
+    let sizes = call.program.symbols.iter().map(|s| format!("{} = {}", s.name, call.sizes.get(&s.name).unwrap_or(0)));
+    let (program, sizes) = (&call.program.name, sizes.collect::<Vec<_>>().join(", "));
+    format!("`{program}` with {sizes} on {} threads, {peak} bytes of temporaries", context.threads())
+}
+
+/// How many tasks a body can run, with those of the bodies it runs; `None` if a bound is computed.
+fn tasks_at_most(plan: &Template, body: &Body) -> Option<u64> {
+    let mut tasks = 0u64;
+    for task in body.tasks.values() {
+        let inner = |id: BodyId| tasks_at_most(plan, &plan.bodies[id]);
+        let below = match &task.kind {
+            TaskKind::Loop { body, trip, .. } => {
+                let (Trip::Counted(count) | Trip::While { at_most: count, .. }) = trip;
+                let Count::Const(rounds) = count else { return None };
+                inner(*body)?.saturating_mul(u64::try_from(*rounds).unwrap_or(0))
+            }
+            TaskKind::Branch { then_body, else_body, .. } => inner(*then_body)?.max(inner(*else_body)?),
+            _ => 0,
+        };
+        tasks = tasks.saturating_add(below).saturating_add(1);
+    }
+    Some(tasks)
 }
 
 fn slot_of<T>(values: &[T]) -> Slot {

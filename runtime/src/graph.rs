@@ -1,7 +1,7 @@
 //! Graph handles: a validated CSR relation, and the structures derived from it, built once.
 
-use crate::RuntimeError;
 use crate::memory::check_room;
+use crate::{CancelToken, RuntimeError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tiga_formats::{Csr, Indices};
@@ -75,7 +75,8 @@ impl Graph {
         self.inner.plain.col.len()
     }
 
-    pub(crate) fn rows(&self, transposed: bool) -> Result<Arc<Rows>, RuntimeError> {
+    /// The rows of the graph or of its transpose, which is made once. Nothing is kept of one that was cancelled.
+    pub(crate) fn rows(&self, transposed: bool, cancel: Option<&CancelToken>) -> Result<Arc<Rows>, RuntimeError> {
         let plain = &self.inner.plain;
         if !transposed {
             return Ok(plain.clone());
@@ -88,11 +89,17 @@ impl Graph {
         // Two starts a row, while it is built, and a column and a number an edge.
         let bytes = 16 * (plain.num_src as u64 + 1) + 12 * plain.col.len() as u64;
         check_room(bytes, || format!("the transpose of a graph of {} edges", plain.col.len()))?;
-        Ok(slot.insert(Arc::new(plain.transpose())).clone())
+        Ok(slot.insert(Arc::new(plain.transpose(cancel)?)).clone())
     }
 
-    pub(crate) fn units(&self, transposed: bool, leaf: i64) -> Result<Arc<Units>, RuntimeError> {
-        let rows = self.rows(transposed)?;
+    /// The long rows and their leaves, which are made once for each size of leaf.
+    pub(crate) fn units(
+        &self,
+        transposed: bool,
+        leaf: i64,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Arc<Units>, RuntimeError> {
+        let rows = self.rows(transposed, cancel)?;
         let mut units = self.inner.units.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(units) = units.get(&(transposed, leaf)) {
             return Ok(units.clone());
@@ -100,16 +107,29 @@ impl Graph {
         // A row that is cut has more than `leaf` edges: there are at most twice as many leaves as full ones.
         let leaves = 2 * (rows.col.len() as u64 / leaf.unsigned_abs().max(1));
         check_room(48 * leaves, || format!("the division of a graph of {} edges", rows.col.len()))?;
-        Ok(units.entry((transposed, leaf)).or_insert_with(|| Arc::new(rows.units(leaf))).clone())
+        let made = Arc::new(rows.units(leaf, cancel)?);
+        Ok(units.entry((transposed, leaf)).or_insert(made).clone())
+    }
+}
+
+/// Rows or edges between two looks at a token.
+const PART: usize = 1 << 18;
+
+/// Fails at the end of a part if the token asks for it.
+fn look(position: usize, cancel: Option<&CancelToken>) -> Result<(), RuntimeError> {
+    match cancel {
+        Some(token) if position.is_multiple_of(PART) => token.check(),
+        _ => Ok(()),
     }
 }
 
 impl Rows {
     /// The stable transpose: within a row, edges keep the order of the original traversal.
-    fn transpose(&self) -> Rows {
+    fn transpose(&self, cancel: Option<&CancelToken>) -> Result<Rows, RuntimeError> {
         let num_dst = self.row_ptr.len() - 1;
         let mut row_ptr = vec![0i64; self.num_src + 1];
-        for col in &self.col {
+        for (edge, col) in self.col.iter().enumerate() {
+            look(edge, cancel)?;
             row_ptr[*col as usize + 1] += 1;
         }
         for i in 0..self.num_src {
@@ -120,18 +140,20 @@ impl Rows {
         let mut perm = vec![0i64; self.col.len()];
         for row in 0..num_dst {
             for edge in self.row_ptr[row]..self.row_ptr[row + 1] {
+                look(edge as usize, cancel)?;
                 let place = &mut next[self.col[edge as usize] as usize];
                 col[*place as usize] = row as i32;
                 perm[*place as usize] = edge;
                 *place += 1;
             }
         }
-        Rows { num_src: num_dst, row_ptr, col, perm }
+        Ok(Rows { num_src: num_dst, row_ptr, col, perm })
     }
 
-    fn units(&self, leaf: i64) -> Units {
+    fn units(&self, leaf: i64, cancel: Option<&CancelToken>) -> Result<Units, RuntimeError> {
         let mut units = Units { long_rows: Vec::new(), leaf_base: vec![0], leaf_row: Vec::new() };
         for row in 0..self.row_ptr.len() - 1 {
+            look(row, cancel)?;
             let degree = self.row_ptr[row + 1] - self.row_ptr[row];
             if degree > leaf {
                 let number = units.long_rows.len() as i64;
@@ -141,7 +163,7 @@ impl Rows {
                 units.leaf_base.push(units.leaf_row.len() as i64);
             }
         }
-        units
+        Ok(units)
     }
 }
 
@@ -156,10 +178,20 @@ mod tests {
 
     #[test]
     fn the_transpose_is_stable_and_remembers_edges() {
-        let rows = graph().rows(true).unwrap();
+        let rows = graph().rows(true, None).unwrap();
         assert_eq!(rows.row_ptr, [0, 2, 4, 5]);
         assert_eq!(rows.col, [0, 2, 1, 2, 0]);
         assert_eq!(rows.perm, [0, 3, 2, 4, 1]);
+    }
+
+    #[test]
+    fn nothing_is_kept_of_what_was_cancelled() {
+        let (graph, token) = (graph(), CancelToken::new());
+        token.cancel();
+        assert!(matches!(graph.rows(true, Some(&token)), Err(RuntimeError::Cancelled)));
+        assert!(matches!(graph.units(false, 1, Some(&token)), Err(RuntimeError::Cancelled)));
+        assert_eq!(graph.rows(true, Some(&CancelToken::new())).unwrap().col, [0, 2, 1, 2, 0]);
+        assert_eq!(graph.units(false, 1, None).unwrap().long_rows, [0, 2]);
     }
 
     #[test]
@@ -168,16 +200,16 @@ mod tests {
             let csr = Csr::from_csr(vec![0, 1], Indices::I64(vec![source]), Some(num_src)).unwrap();
             Graph::new(&csr)
         };
-        assert_eq!(wide(2, 3).unwrap().rows(false).unwrap().col, [2]);
+        assert_eq!(wide(2, 3).unwrap().rows(false, None).unwrap().col, [2]);
         assert!(matches!(wide(1 << 31, (1 << 31) + 1), Err(RuntimeError::WideColumns { .. })));
     }
 
     #[test]
     fn long_rows_are_cut_into_leaves() {
-        let units = graph().units(false, 1).unwrap();
+        let units = graph().units(false, 1, None).unwrap();
         assert_eq!(units.long_rows, [0, 2]);
         assert_eq!(units.leaf_base, [0, 2, 4]);
         assert_eq!(units.leaf_row, [0, 0, 1, 1]);
-        assert!(graph().units(false, 2).unwrap().long_rows.is_empty());
+        assert!(graph().units(false, 2, None).unwrap().long_rows.is_empty());
     }
 }

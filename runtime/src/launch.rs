@@ -1,12 +1,15 @@
 //! Kernels on their units.
 #![allow(unsafe_code)]
 
+use crate::cancel::CancelToken;
 use crate::context::{Context, UnitOrder};
 use crate::float_env::FloatEnv;
 use crate::memory::Memory;
+use crate::workers::Workers;
 use rayon::prelude::*;
 use std::ffi::c_void;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 use tiga_abi::{KernelArgs, KernelFn};
 
 /// A kernel with its arguments, ready to run.
@@ -17,16 +20,29 @@ pub(crate) struct Launch {
     pub(crate) scratch: usize,
 }
 
+/// Why a kernel did not run to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// Scratch memory is short.
+    Memory,
+    /// The token asked for it.
+    Cancelled,
+}
+
 /// Addresses that workers share; the plan's hazard law and the disjointness of units order their accesses.
-struct Shared<'a>(&'a Launch);
+struct Shared<'a> {
+    launch: &'a Launch,
+    context: &'a Context,
+    cancel: Option<&'a CancelToken>,
+}
 // SAFETY: see above; the vectors themselves are only read.
 unsafe impl Sync for Shared<'_> {}
 
 impl Shared<'_> {
-    /// Runs some units. `None` if scratch memory is short.
-    fn run(&self, units: Range<i64>) -> Option<()> {
-        let launch = self.0;
-        let scratch = Memory::new(launch.scratch)?;
+    /// Runs some units.
+    fn run(&self, units: Range<i64>) -> Result<(), Halt> {
+        let launch = self.launch;
+        let scratch = Memory::new(launch.scratch, self.context.allocator.as_ref()).ok_or(Halt::Memory)?;
         let args = KernelArgs {
             sym: launch.sym.as_ptr(),
             ptr: launch.ptr.as_ptr(),
@@ -34,25 +50,54 @@ impl Shared<'_> {
             scratch: scratch.address().cast(),
         };
         let _env = FloatEnv::set();
-        // SAFETY: the arrays have the capacities that the plan computed from the sizes passed, graphs were validated,
-        // and scratch is this worker's own.
-        unsafe { (launch.kernel)(&args, units.start, units.end) };
-        Some(())
+        let run = |units: Range<i64>| {
+            // SAFETY: the arrays have the capacities that the plan computed from the sizes passed, graphs were
+            // validated, and scratch is this worker's own.
+            unsafe { (launch.kernel)(&args, units.start, units.end) };
+        };
+        match self.cancel {
+            Some(cancel) => in_slices(units, cancel, run),
+            None => {
+                run(units);
+                Ok(())
+            }
+        }
     }
 }
 
+/// The time between two looks at a token, unless one unit takes longer.
+const SLICE: Duration = Duration::from_millis(1);
+
+/// Runs units in slices of growing size, so that a look at the token costs nothing. Cuts cannot show in results.
+fn in_slices(mut units: Range<i64>, cancel: &CancelToken, run: impl Fn(Range<i64>)) -> Result<(), Halt> {
+    let mut step = 1;
+    while !units.is_empty() {
+        if cancel.is_cancelled() {
+            return Err(Halt::Cancelled);
+        }
+        let (begin, end) = (units.start, units.end.min(units.start.saturating_add(step)));
+        let start = Instant::now();
+        run(begin..end);
+        step = if start.elapsed() < SLICE { step.saturating_mul(2) } else { (step / 2).max(1) };
+        units.start = end;
+    }
+    Ok(())
+}
+
 impl Launch {
-    /// Runs the units `0..count`. `None` if scratch memory is short.
-    pub(crate) fn run(&self, count: i64, context: &Context) -> Option<()> {
-        let shared = Shared(self);
+    /// Runs the units `0..count`.
+    pub(crate) fn run(&self, count: i64, context: &Context, cancel: Option<&CancelToken>) -> Result<(), Halt> {
+        let shared = Shared { launch: self, context, cancel };
         if count <= 0 {
-            return Some(());
+            return Ok(());
         }
         let runs = cut(count, context);
-        if let [only] = runs.as_slice() {
-            return shared.run(only.clone());
+        match &context.workers {
+            Workers::Pool(pool) if runs.len() > 1 => {
+                pool.rayon.install(|| runs.into_par_iter().try_for_each(|units| shared.run(units)))
+            }
+            _ => runs.into_iter().try_for_each(|units| shared.run(units)),
         }
-        context.pool.install(|| runs.into_par_iter().map(|units| shared.run(units)).collect())
     }
 }
 
@@ -107,6 +152,21 @@ mod tests {
                 assert_eq!(units, (0..count).collect::<Vec<_>>(), "{threads} threads");
             }
         }
+    }
+
+    #[test]
+    fn slices_cover_every_unit_until_the_token_asks() {
+        let (token, seen) = (CancelToken::new(), std::cell::RefCell::new(Vec::new()));
+        in_slices(3..1000, &token, |units| seen.borrow_mut().extend(units)).unwrap();
+        assert_eq!(seen.take(), (3..1000).collect::<Vec<_>>());
+        let halted = in_slices(0..i64::MAX, &token, |units| {
+            seen.borrow_mut().push(units.end);
+            if units.end > 100 {
+                token.cancel();
+            }
+        });
+        assert_eq!(halted, Err(Halt::Cancelled));
+        assert_eq!(seen.take().last().map(|end| (101..300).contains(end)), Some(true));
     }
 
     #[test]
