@@ -23,6 +23,7 @@ mod emit;
 mod error;
 mod function;
 mod link;
+mod linked;
 mod logic;
 mod memory;
 mod module;

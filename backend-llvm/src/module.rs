@@ -1,7 +1,7 @@
 //! The way of a module: check, spell, verify, optimise, verify, emit.
 
 use crate::function::Speller;
-use crate::{LlvmError, check, emit, link, signature, symbol_name, target};
+use crate::{LlvmError, check, emit, link, linked, signature, symbol_name, target};
 use indexmap::IndexMap;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
@@ -81,11 +81,25 @@ impl Compiled {
     /// LLVM cannot read or emit its own module.
     pub fn asm(&self) -> Result<String, LlvmError> {
         let context = Context::create();
+        emit::assembly(&machine(&self.options)?, &self.read(&context)?)
+    }
+
+    /// The object with one more symbol: the table by which a program that links it finds its kernels, and the bundle
+    /// that goes with them (`tiga_linked` of `tiga.h`).
+    ///
+    /// # Errors
+    /// LLVM cannot read or emit its own module.
+    pub fn linked_object(&self, symbol: &str, bundle: &[u8]) -> Result<Vec<u8>, LlvmError> {
+        let context = Context::create();
+        let module = self.read(&context)?;
+        linked::add_table(&context, &module, self.symbols.values().map(String::as_str), symbol, bundle)?;
+        emit::object(&machine(&self.options)?, &module)
+    }
+
+    fn read<'c>(&self, context: &'c Context) -> Result<inkwell::module::Module<'c>, LlvmError> {
         let text = MemoryBuffer::create_from_memory_range_copy(self.llvm_ir.as_bytes(), NAME);
-        let module = context
-            .create_module_from_ir(text)
-            .map_err(|e| LlvmError::Llvm { action: "read its own module", message: e.to_string() })?;
-        emit::assembly(&machine(&self.options)?, &module)
+        let read = context.create_module_from_ir(text);
+        read.map_err(|e| LlvmError::Llvm { action: "read its own module", message: e.to_string() })
     }
 
     /// An ELF shared object that exports the kernels and needs no other.

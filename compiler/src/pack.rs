@@ -116,6 +116,27 @@ pub fn contents(
     programs: Vec<Program>,
     options: &CompileOptions,
 ) -> Result<Contents, CompileError> {
+    with_kernels(compilation, programs, options, compilation.code.shared_object()?)
+}
+
+/// The same without kernels, for an object that programs are linked with: they are in the object.
+///
+/// # Errors
+/// A program without a plan.
+pub fn contents_of_linked(
+    compilation: &Compilation,
+    programs: Vec<Program>,
+    options: &CompileOptions,
+) -> Result<Contents, CompileError> {
+    Ok(Contents { ir: BTreeMap::new(), ..with_kernels(compilation, programs, options, Vec::new())? })
+}
+
+fn with_kernels(
+    compilation: &Compilation,
+    programs: Vec<Program>,
+    options: &CompileOptions,
+    object: Vec<u8>,
+) -> Result<Contents, CompileError> {
     let hosts = compilation.loops.funcs.values().filter(|f| f.level == Level::Host);
     let hosts = hosts.filter(|f| programs.iter().any(|p| p.name == *f.name));
     let plans = hosts.map(|host| plan::lower(&compilation.loops, host, &compilation.kernels));
@@ -141,7 +162,7 @@ pub fn contents(
         programs,
         kernels,
     };
-    let objects = BTreeMap::from([(target.clone(), compilation.code.shared_object()?)]);
+    let objects = BTreeMap::from([(target.clone(), object)]);
     let ir = BTreeMap::from([(target, print_module(&compilation.kernel_module))]);
     Ok(Contents { manifest, plans, kernels: objects, ir })
 }

@@ -1,6 +1,7 @@
 //! Borrowed arrays: zero-copy views of the caller's memory.
 
 use crate::RuntimeError;
+use bytemuck::{NoUninit, Pod};
 use tiga_abi::DType;
 
 /// An array to read: element type, shape, bytes in C order.
@@ -25,6 +26,11 @@ impl<'a> ArrayRef<'a> {
         Self { dtype, shape: shape.to_vec(), bytes }
     }
 
+    /// A view of elements: numbers, `bool`, or the bits of 16-bit numbers as `u16`.
+    pub fn of_elements<T: NoUninit>(dtype: DType, shape: &[usize], elements: &'a [T]) -> Self {
+        Self::new(dtype, shape, bytemuck::cast_slice(elements))
+    }
+
     /// A view with strides in elements, as NumPy and DLPack have them.
     ///
     /// # Errors
@@ -45,6 +51,11 @@ impl<'a> ArrayRef<'a> {
 }
 
 impl<'a> ArrayMut<'a> {
+    /// A view of elements: numbers, `bool` as bytes, or the bits of 16-bit numbers as `u16`.
+    pub fn of_elements<T: Pod>(dtype: DType, shape: &[usize], elements: &'a mut [T]) -> Self {
+        Self::new(dtype, shape, bytemuck::cast_slice_mut(elements))
+    }
+
     /// A view of bytes; shape and alignment are checked when it is bound.
     pub fn new(dtype: DType, shape: &[usize], bytes: &'a mut [u8]) -> Self {
         Self { dtype, shape: shape.to_vec(), bytes }

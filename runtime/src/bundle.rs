@@ -1,10 +1,13 @@
 //! A bundle ready to run: its manifest, plans, and the kernels of the best target.
+#![allow(unsafe_code)]
 
 use crate::error::PlanProblem;
 use crate::library::Library;
 use crate::{Call, RuntimeError};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use tiga_abi::KernelFn;
 use tiga_bundle::{Manifest, Program, Target};
 use tiga_plan::Template;
 
@@ -36,6 +39,24 @@ impl Bundle {
     /// As [`Bundle::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, RuntimeError> {
         Self::load(tiga_bundle::Bundle::from_bytes(bytes)?)
+    }
+
+    /// A bundle whose kernels are a part of the program, by the names that the bundle has for them. Nothing is loaded.
+    ///
+    /// # Safety
+    /// The functions are the kernels that were compiled with this very bundle.
+    ///
+    /// # Errors
+    /// The bytes are no bundle; the machine lacks what the kernels need; a kernel is not there.
+    pub unsafe fn from_linked(bytes: Vec<u8>, kernels: BTreeMap<String, KernelFn>) -> Result<Self, RuntimeError> {
+        let file = tiga_bundle::Bundle::from_bytes(bytes)?;
+        let target = choose(file.manifest())?;
+        let variants = file.manifest().kernels.iter().flat_map(|kernel| &kernel.variants);
+        if let Some(variant) = variants.into_iter().find(|variant| !kernels.contains_key(&variant.entry)) {
+            let reason = format!("the program is not linked with `{}`", variant.entry);
+            return Err(RuntimeError::Load { target: target.name, reason });
+        }
+        Ok(Self { inner: Arc::new(Loaded { file, target, library: Library::Linked(kernels) }) })
     }
 
     fn load(file: tiga_bundle::Bundle) -> Result<Self, RuntimeError> {

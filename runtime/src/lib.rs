@@ -29,3 +29,5 @@ pub use error::{Origin, PlanProblem, RuntimeError};
 pub use graph::Graph;
 pub use hooks::{LogLevel, Progress};
 pub use memory::Allocator;
+pub use tiga_abi::DType;
+pub use tiga_formats::{Csr, Indices};

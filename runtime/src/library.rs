@@ -1,18 +1,24 @@
-//! Shared objects of kernels, loaded from memory.
+//! Kernels: a shared object loaded from memory, or what the program itself was linked with.
 #![allow(unsafe_code)]
 
 use crate::RuntimeError;
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
 use tiga_abi::KernelFn;
 
-/// A loaded shared object; unloaded when dropped.
+/// Where kernels are found.
 #[derive(Debug)]
-pub(crate) struct Library {
-    inner: libloading::Library,
-    /// Kept open: the loader takes two objects of one path for the same, and a closed descriptor's number is reused.
-    _file: std::fs::File,
+pub(crate) enum Library {
+    /// A loaded shared object; unloaded when dropped.
+    Loaded {
+        inner: libloading::Library,
+        /// Kept open: the loader takes two objects of one path for the same, and a closed descriptor's number is reused.
+        _file: std::fs::File,
+    },
+    /// A part of the program.
+    Linked(BTreeMap<String, KernelFn>),
 }
 
 impl Library {
@@ -31,15 +37,20 @@ impl Library {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         // SAFETY: running a bundle runs its code; the objects that the compiler makes have no initialisers.
         let inner = unsafe { libloading::Library::new(path) }.map_err(|e| error(e.to_string()))?;
-        Ok(Self { inner, _file: file })
+        Ok(Self::Loaded { inner, _file: file })
     }
 
     /// The kernel of a name.
     pub(crate) fn kernel(&self, entry: &str) -> Option<KernelFn> {
-        let name = CString::new(entry).ok()?;
-        // SAFETY: kernels have the type `KernelFn` by the bundle's format.
-        let symbol = unsafe { self.inner.get::<KernelFn>(name.as_bytes_with_nul()) };
-        symbol.ok().map(|s| *s)
+        match self {
+            Library::Loaded { inner, .. } => {
+                let name = CString::new(entry).ok()?;
+                // SAFETY: kernels have the type `KernelFn` by the bundle's format.
+                let symbol = unsafe { inner.get::<KernelFn>(name.as_bytes_with_nul()) };
+                symbol.ok().map(|s| *s)
+            }
+            Library::Linked(kernels) => kernels.get(entry).copied(),
+        }
     }
 }
 

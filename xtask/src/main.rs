@@ -1,8 +1,10 @@
-//! The one door to everything around the compiler: `cargo xtask setup | demo | test | plant | soak | chroot-check`.
+//! The one door to everything around the compiler: `cargo xtask setup | demo | install | test | plant | soak | sanitize | chroot-check`.
 
 mod chroot;
 mod demo;
+mod install;
 mod plant;
+mod sanitize;
 mod setup;
 mod shell;
 mod soak;
@@ -28,12 +30,16 @@ enum Task {
     Setup,
     /// Rank Debian's packages with a compiled PageRank: set-up, compile, run
     Demo,
+    /// Install commands, libraries, headers and what pkg-config, CMake and cargo read of them
+    Install(install::Options),
     /// Run every check of the repository: set-up, format, clippy, all tests
     Test,
     /// Apply committed one-line bugs one at a time and fail for each that no test notices
     Plant(plant::Options),
     /// Compare random programs across interpreters and compiled kernels for a long time
     Soak(soak::Options),
+    /// Watch hosts of the C library with valgrind's memcheck and helgrind, and with AddressSanitizer
+    Sanitize,
     /// Prove set-up on a bare Debian 12: demo and tests in a fresh chroot (needs root and mmdebstrap)
     ChrootCheck(chroot::Options),
 }
@@ -42,9 +48,11 @@ fn main() -> ExitCode {
     let done = match Cli::parse().task {
         Task::Setup => setup::run(setup::Need::Everything),
         Task::Demo => demo::run(),
+        Task::Install(options) => install::run(&options),
         Task::Test => test::run(),
         Task::Plant(options) => plant::run(&options),
         Task::Soak(options) => soak::run(&options),
+        Task::Sanitize => sanitize::run(),
         Task::ChrootCheck(options) => chroot::run(&options),
     };
     match done {

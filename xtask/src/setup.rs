@@ -7,12 +7,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// How much must be there.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     /// What compiling a model needs.
     Llvm,
     /// What the tests need too.
     Everything,
+    /// What `cargo xtask sanitize` needs too.
+    Sanitizers,
 }
 
 /// A Debian package, the file that shows it is installed, and why it is needed.
@@ -20,7 +22,7 @@ struct Part {
     package: &'static str,
     witness: &'static str,
     why: &'static str,
-    tests_only: bool,
+    need: Need,
 }
 
 const PARTS: &[Part] = &[
@@ -28,27 +30,34 @@ const PARTS: &[Part] = &[
         package: "llvm-22-dev",
         witness: "/usr/lib/llvm-22/include/llvm-c/Core.h",
         why: "tigac's code generator",
-        tests_only: false,
+        need: Need::Llvm,
     },
     Part {
         package: "libstdc++-12-dev",
         witness: "/usr/lib/gcc/x86_64-linux-gnu/12/libstdc++.so",
         why: "links tigac to LLVM, which is C++",
-        tests_only: false,
+        need: Need::Llvm,
     },
     Part {
         package: "lld-22",
         witness: "/usr/lib/llvm-22/bin/ld.lld",
         why: "links kernels into bundles",
-        tests_only: false,
+        need: Need::Llvm,
     },
     Part {
         package: "llvm-22-tools",
         witness: "/usr/lib/llvm-22/bin/FileCheck",
         why: "FileCheck, which reads CHECK lines",
-        tests_only: true,
+        need: Need::Everything,
     },
-    Part { package: "unzip", witness: "/usr/bin/unzip", why: "an outside judge of bundles", tests_only: true },
+    Part { package: "g++", witness: "/usr/bin/g++", why: "compiles hosts of the C++ library", need: Need::Everything },
+    Part { package: "unzip", witness: "/usr/bin/unzip", why: "an outside judge of bundles", need: Need::Everything },
+    Part {
+        package: "valgrind",
+        witness: "/usr/bin/valgrind",
+        why: "memcheck and helgrind, which watch hosts of the C library",
+        need: Need::Sanitizers,
+    },
 ];
 
 /// Rust components the tests call, as cargo subcommand and rustup component.
@@ -60,13 +69,12 @@ const SOURCES_FILE: &str = "/etc/apt/sources.list.d/tiga-bookworm-security.sourc
 
 /// Installs what is missing; silent and quick when nothing is.
 pub fn run(need: Need) -> Result<()> {
-    let wanted = |tests_only: bool| need == Need::Everything || !tests_only;
     let missing: Vec<&Part> =
-        PARTS.iter().filter(|part| wanted(part.tests_only) && !Path::new(part.witness).exists()).collect();
+        PARTS.iter().filter(|part| part.need <= need && !Path::new(part.witness).exists()).collect();
     if !missing.is_empty() {
         packages(&missing)?;
     }
-    if need == Need::Everything { components() } else { Ok(()) }
+    if need >= Need::Everything { components() } else { Ok(()) }
 }
 
 /// Installs Debian packages, or says which line would.

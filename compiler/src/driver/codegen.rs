@@ -4,8 +4,9 @@ use super::compile::Kind;
 use super::options::PassArgs;
 use crate::passes::{PassOptions, PipelineError, Watch, run};
 use crate::pipeline;
-use crate::sema::Analysis;
+use crate::sema::{Analysis, ParamInfo, ProgramInfo};
 use tiga_abi::CpuTarget;
+use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};
 use tiga_ir::{Module, SymKind};
 
 /// Options of code generation on the command line.
@@ -48,6 +49,37 @@ impl CodegenArgs {
     }
 }
 
+/// What a manifest says of a program.
+pub(super) fn program(info: &ProgramInfo) -> Program {
+    let kind = |kind: &SymKind| match kind {
+        SymKind::Set => SymbolKind::Set,
+        SymKind::Edges => SymbolKind::Edges,
+        SymKind::Dim | SymKind::Bound(_) => SymbolKind::Dim,
+    };
+    let symbols =
+        info.symbols.iter().map(|s| SymbolDecl { name: s.name.clone(), kind: kind(&s.kind), origin: s.origin.clone() });
+    Program {
+        name: info.name.clone(),
+        doc: info.doc.clone(),
+        symbols: symbols.collect(),
+        params: info.params.iter().filter_map(param).collect(),
+        results: info.results.iter().filter_map(param).collect(),
+        plan: format!("plans/{}.json", info.name),
+    }
+}
+
+/// A parameter; all of them are relations or tensors.
+fn param(info: &ParamInfo) -> Option<Param> {
+    let ty = match &info.ty {
+        tiga_ir::Type::Rel(r) => Type::Graph { src: r.src.clone(), dst: r.dst.clone(), edges: r.edges.clone() },
+        other => {
+            let t = other.as_tensor()?;
+            Type::Tensor { dtype: t.dtype, shape: t.extents() }
+        }
+    };
+    Some(Param { name: info.name.to_string(), doc: info.doc.clone(), ty })
+}
+
 #[cfg(feature = "llvm")]
 pub(super) use with_llvm::Codegen;
 #[cfg(not(feature = "llvm"))]
@@ -55,14 +87,12 @@ pub(super) use without_llvm::Codegen;
 
 #[cfg(feature = "llvm")]
 mod with_llvm {
-    use super::{Analysis, CodegenArgs, Kind};
-    use crate::pack::{Compilation, CompileError, CompileOptions, compile, contents};
+    use super::{Analysis, CodegenArgs, Kind, program};
+    use crate::driver::header::table_symbol;
+    use crate::pack::{Compilation, CompileError, CompileOptions, compile, contents, contents_of_linked};
     use crate::passes::Watch;
-    use crate::sema::{ParamInfo, ProgramInfo};
     use anyhow::Result;
     use tiga_backend_llvm::OptLevel;
-    use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};
-    use tiga_ir::SymKind;
 
     /// A compilation that is made when the first form of it is asked for.
     pub(in crate::driver) struct Codegen {
@@ -79,56 +109,24 @@ mod with_llvm {
             Self { options, done: None }
         }
 
-        pub(in crate::driver) fn emit(&mut self, kind: Kind, analysis: &Analysis) -> Result<Vec<u8>> {
+        /// A form of the model that is called so in C.
+        pub(in crate::driver) fn emit(&mut self, kind: Kind, analysis: &Analysis, model: &str) -> Result<Vec<u8>> {
             let done = match &mut self.done {
                 Some(done) => done,
                 none => none.insert(compile(&analysis.ir, &self.options)?),
             };
+            let programs = || analysis.programs.iter().map(program).collect();
             Ok(match kind {
                 Kind::LlvmIr => done.code.llvm_ir().as_bytes().to_vec(),
                 Kind::Asm => done.code.asm().map_err(CompileError::from)?.into_bytes(),
-                Kind::Obj => done.code.object().to_vec(),
-                Kind::Bundle => {
-                    let programs = analysis.programs.iter().map(program).collect();
-                    tiga_bundle::write(&contents(done, programs, &self.options)?)?
+                Kind::Obj => {
+                    let bundle = tiga_bundle::write(&contents_of_linked(done, programs(), &self.options)?)?;
+                    done.code.linked_object(&table_symbol(model), &bundle).map_err(CompileError::from)?
                 }
-                Kind::Ast | Kind::Ir => anyhow::bail!("the front end emits these"),
+                Kind::Bundle => tiga_bundle::write(&contents(done, programs(), &self.options)?)?,
+                Kind::Ast | Kind::Ir | Kind::Header => anyhow::bail!("the front end emits these"),
             })
         }
-    }
-
-    /// What a manifest says of a program.
-    fn program(info: &ProgramInfo) -> Program {
-        let kind = |kind: &SymKind| match kind {
-            SymKind::Set => SymbolKind::Set,
-            SymKind::Edges => SymbolKind::Edges,
-            SymKind::Dim | SymKind::Bound(_) => SymbolKind::Dim,
-        };
-        let symbols = info.symbols.iter().map(|s| SymbolDecl {
-            name: s.name.clone(),
-            kind: kind(&s.kind),
-            origin: s.origin.clone(),
-        });
-        Program {
-            name: info.name.clone(),
-            doc: info.doc.clone(),
-            symbols: symbols.collect(),
-            params: info.params.iter().filter_map(param).collect(),
-            results: info.results.iter().filter_map(param).collect(),
-            plan: format!("plans/{}.json", info.name),
-        }
-    }
-
-    /// A parameter; all of them are relations or tensors.
-    fn param(info: &ParamInfo) -> Option<Param> {
-        let ty = match &info.ty {
-            tiga_ir::Type::Rel(r) => Type::Graph { src: r.src.clone(), dst: r.dst.clone(), edges: r.edges.clone() },
-            other => {
-                let t = other.as_tensor()?;
-                Type::Tensor { dtype: t.dtype, shape: t.extents() }
-            }
-        };
-        Some(Param { name: info.name.to_string(), doc: info.doc.clone(), ty })
     }
 }
 
@@ -146,8 +144,8 @@ mod without_llvm {
             Codegen
         }
 
-        pub(in crate::driver) fn emit(&mut self, _: Kind, _: &Analysis) -> Result<Vec<u8>> {
-            bail!("this tigac was built without LLVM: it has --emit=ast,ir and --stop-after, check and eval")
+        pub(in crate::driver) fn emit(&mut self, _: Kind, _: &Analysis, _: &str) -> Result<Vec<u8>> {
+            bail!("this tigac was built without LLVM: it has --emit=ast,ir,header and --stop-after, check and eval")
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `tigac FILE`: compiles a model, and writes what `--emit` asks for.
 
-use super::codegen::{Codegen, CodegenArgs};
+use super::codegen::{Codegen, CodegenArgs, program};
 use super::front::{Front, SemaArgs};
+use super::header::{header, model_name};
 use super::output::{check_distinct, is_standard, write};
 use super::{Outcome, refusal};
 use crate::passes::WatchArgs;
@@ -19,9 +20,9 @@ pub(super) struct Args {
     #[arg(short, value_name = "PATH")]
     output: Option<PathBuf>,
     /// What to write, and where: ast, the syntax tree; ir, the module before all passes (the domain level); llvm-ir
-    /// and asm, the code of all kernels; obj, the same as an object file; bundle, what `tiga run` takes. Without a path,
-    /// the texts ast, ir, llvm-ir and asm go to the standard output, obj and bundle to FILE's name with `.o` and `.tgb`
-    /// in this folder.
+    /// and asm, the code of all kernels; obj, an object file of them, to be linked with a host; header, the programs as
+    /// functions in C for that host; bundle, what `tiga run` takes. Without a path, the texts ast, ir, llvm-ir and asm go
+    /// to the standard output, obj, header and bundle to FILE's name with `.o`, `.h` and `.tgb` in this folder.
     #[arg(
         long,
         value_name = "KIND[=PATH]",
@@ -49,19 +50,22 @@ pub(super) enum Kind {
     LlvmIr,
     /// Assembly of all kernels.
     Asm,
-    /// An object file of all kernels.
+    /// An object file of all kernels, with the table by which a host finds them.
     Obj,
+    /// The programs as functions in C, for a host that links the object.
+    Header,
     /// A bundle.
     Bundle,
 }
 
 impl Kind {
-    const ALL: [(&'static str, Kind); 6] = [
+    const ALL: [(&'static str, Kind); 7] = [
         ("ast", Kind::Ast),
         ("ir", Kind::Ir),
         ("llvm-ir", Kind::LlvmIr),
         ("asm", Kind::Asm),
         ("obj", Kind::Obj),
+        ("header", Kind::Header),
         ("bundle", Kind::Bundle),
     ];
 
@@ -72,13 +76,14 @@ impl Kind {
 
     /// Whether passes and a back end make it.
     fn is_code(self) -> bool {
-        !matches!(self, Kind::Ast | Kind::Ir)
+        !matches!(self, Kind::Ast | Kind::Ir | Kind::Header)
     }
 
-    /// The ending of its file, for forms that are no text.
+    /// The ending of its file, for forms that go to one by default.
     fn ending(self) -> Option<&'static str> {
         match self {
             Kind::Obj => Some("o"),
+            Kind::Header => Some("h"),
             Kind::Bundle => Some("tgb"),
             Kind::Ast | Kind::Ir | Kind::LlvmIr | Kind::Asm => None,
         }
@@ -141,7 +146,9 @@ impl Args {
             bail!("`-o` names one file, but `--emit` asks for several: give each its own as KIND=PATH");
         }
         let paths: Vec<Option<PathBuf>> = self.emit.iter().map(|emit| self.path(emit, file)).collect();
-        if let Some(emit) = self.emit.iter().zip(&paths).find(|(e, path)| e.kind.ending().is_some() && path.is_none()) {
+        if let Some(emit) =
+            self.emit.iter().zip(&paths).find(|(e, path)| matches!(e.kind, Kind::Obj | Kind::Bundle) && path.is_none())
+        {
             bail!("`{}` is no text, and does not go to the standard output: name a file", emit.0.kind.name());
         }
         let paths: Vec<&Path> = paths.iter().flatten().map(PathBuf::as_path).collect();
@@ -176,13 +183,17 @@ fn forms(args: &Args, file: &Path, front: &Front, outcome: Outcome) -> anyhow::R
             args.codegen.run_passes(&front.analysis, &watch)?;
         }
     }
+    let model = model_name(&file.file_stem().unwrap_or_default().to_string_lossy());
     let mut codegen = Codegen::new(&args.codegen, &watch);
     for emit in &args.emit {
         let bytes = match emit.kind {
             Kind::Ast => tiga_syntax::dump(&front.module).into_bytes(),
             _ if outcome != Outcome::Done => continue,
             Kind::Ir => tiga_ir::print_module(&front.analysis.ir).into_bytes(),
-            kind => codegen.emit(kind, &front.analysis)?,
+            Kind::Header => {
+                header(&model, &front.analysis.programs.iter().map(program).collect::<Vec<_>>()).into_bytes()
+            }
+            kind => codegen.emit(kind, &front.analysis, &model)?,
         };
         write(args.path(emit, file).as_deref(), &bytes)?;
     }

@@ -9,6 +9,7 @@ mod compile;
 mod eval;
 mod explain;
 mod front;
+mod header;
 mod inputs;
 pub mod opt;
 mod options;

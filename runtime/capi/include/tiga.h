@@ -174,6 +174,34 @@ typedef struct {
   size_t len;
 } tiga_str;
 
+// A kernel, as docs/c-abi.md describes it.
+typedef void (*tiga_kernel)(const void *arguments,
+                            int64_t unit_begin,
+                            int64_t unit_end);
+
+// A kernel by its name.
+typedef struct {
+  // Its name in the bundle, ended by a zero byte.
+  const char *name;
+  // The function.
+  tiga_kernel entry;
+} tiga_linked_kernel;
+
+// What `tigac --emit=obj` puts into an object as tiga_linked_NAME: a bundle without kernels, and the kernels. Begins
+// with its own size.
+typedef struct {
+  // sizeof(tiga_linked) when the object was made.
+  size_t size;
+  // The bytes of the bundle.
+  const uint8_t *bundle;
+  // How many.
+  size_t bundle_len;
+  // [num_kernels] The kernels.
+  const tiga_linked_kernel *kernels;
+  // How many.
+  size_t num_kernels;
+} tiga_linked;
+
 // A program of a bundle. Begins with its own size, as the host knows it: later versions may append to it.
 typedef struct {
   // sizeof(tiga_program_info), set by the host.
@@ -319,6 +347,13 @@ tiga_status tiga_bundle_open(tiga_str path,
 // The same from the bytes of a file, which are copied.
 tiga_status tiga_bundle_from_memory(const uint8_t *bytes,
                                     size_t len,
+                                    tiga_bundle **out,
+                                    tiga_error **error);
+
+// Makes a bundle of an object that the program was linked with: nothing is loaded, no file is read. The table is
+// tiga_linked_NAME of the object, and must stay as it is. Errors: TIGA_BUNDLE, TIGA_TARGET; TIGA_LOAD if the table and
+// its bundle do not go together.
+tiga_status tiga_bundle_from_linked(const tiga_linked *linked,
                                     tiga_bundle **out,
                                     tiga_error **error);
 

@@ -124,6 +124,12 @@ public:
         detail::call(tiga_bundle_from_memory, static_cast<const uint8_t *>(bytes), size, &out);
         return bundle(out);
     }
+    // The table tiga_linked_NAME of an object that the program is linked with.
+    static bundle from_linked(const tiga_linked &linked) {
+        tiga_bundle *out = nullptr;
+        detail::call(tiga_bundle_from_linked, &linked, &out);
+        return bundle(out);
+    }
     // Takes over a handle.
     explicit bundle(tiga_bundle *handle) noexcept : handle_(handle) {}
 

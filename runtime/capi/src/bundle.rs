@@ -6,9 +6,11 @@ use crate::border::{free, give, guarded, handle, put, slice, tiga_str};
 use crate::error::tiga_error;
 use crate::status::{Failure, tiga_status};
 use ::tiga_bundle::{Param, Program, SymbolKind, Type};
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use tiga_abi::KernelFn;
 use tiga_runtime::Bundle;
 
 /// Compiled programs. Made by tiga_bundle_open or tiga_bundle_from_memory, ended by tiga_bundle_free. May be shared by
@@ -124,6 +126,78 @@ pub unsafe extern "C" fn tiga_bundle_from_memory(
     // SAFETY: by the contract of the call.
     unsafe { guarded(error, || give(out, "out", make)) }
 }
+
+/// A kernel, as docs/c-abi.md describes it.
+pub type tiga_kernel = Option<unsafe extern "C" fn(arguments: *const c_void, unit_begin: i64, unit_end: i64)>;
+
+/// A kernel by its name.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tiga_linked_kernel {
+    /// Its name in the bundle, ended by a zero byte.
+    pub name: *const c_char,
+    /// The function.
+    pub entry: tiga_kernel,
+}
+
+/// What `tigac --emit=obj` puts into an object as tiga_linked_NAME: a bundle without kernels, and the kernels. Begins
+/// with its own size.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tiga_linked {
+    /// sizeof(tiga_linked) when the object was made.
+    pub size: usize,
+    /// The bytes of the bundle.
+    pub bundle: *const u8,
+    /// How many.
+    pub bundle_len: usize,
+    /// [num_kernels] The kernels.
+    pub kernels: *const tiga_linked_kernel,
+    /// How many.
+    pub num_kernels: usize,
+}
+
+/// Makes a bundle of an object that the program was linked with: nothing is loaded, no file is read. The table is
+/// tiga_linked_NAME of the object, and must stay as it is. Errors: TIGA_BUNDLE, TIGA_TARGET; TIGA_LOAD if the table and
+/// its bundle do not go together.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tiga_bundle_from_linked(
+    linked: *const tiga_linked,
+    out: *mut *mut tiga_bundle,
+    error: *mut *mut tiga_error,
+) -> tiga_status {
+    let make = || {
+        // SAFETY: by the contract of the call.
+        let linked = unsafe { handle(linked, "linked") }?;
+        if linked.size < size_of::<tiga_linked>() {
+            return Err(Failure::argument(format!("a table of {} bytes by its `size`", linked.size)));
+        }
+        // SAFETY: the table holds what it says, by the contract of the call.
+        let (bytes, rows) = unsafe {
+            let rows = slice(linked.kernels, linked.num_kernels, "kernels")?;
+            (slice(linked.bundle, linked.bundle_len, "bundle")?, rows)
+        };
+        let mut kernels = BTreeMap::new();
+        for row in rows {
+            if row.name.is_null() {
+                return Err(Failure::null("name"));
+            }
+            // SAFETY: a text that ends in a zero byte, by the contract of the call.
+            let name = unsafe { CStr::from_ptr(row.name) }.to_string_lossy().into_owned();
+            let entry = row.entry.ok_or_else(|| Failure::null("entry"))?;
+            // SAFETY: the same function; C has one name less for its first parameter.
+            let entry = unsafe { std::mem::transmute::<Entry, KernelFn>(entry) };
+            kernels.insert(name, entry);
+        }
+        // SAFETY: tigac makes the table and its bundle together.
+        Ok(tiga_bundle::new(unsafe { Bundle::from_linked(bytes.to_vec(), kernels) }?))
+    };
+    // SAFETY: by the contract of the call.
+    unsafe { guarded(error, || give(out, "out", make)) }
+}
+
+/// A kernel as C declares it.
+type Entry = unsafe extern "C" fn(*const c_void, i64, i64);
 
 /// The target whose kernels were loaded, such as "x86-64-v3"; empty for null. Belongs to the bundle.
 #[unsafe(no_mangle)]
