@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::front::{Front, SemaArgs};
+use super::report::ReportArgs;
 use std::path::PathBuf;
 
 /// The arguments of `tigac check`.
@@ -12,8 +13,14 @@ pub(super) struct Args {
     file: PathBuf,
     #[command(flatten)]
     sema: SemaArgs,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    Ok(Front::read(&args.file, &args.sema.options())?.report())
+    let checked = Front::read(&args.file, &args.sema.options());
+    checked.map_or_else(
+        |error| args.report.refusal(error.into()),
+        |front| Ok(args.report.show(&front.sources, &front.diagnostics)),
+    )
 }

@@ -4,6 +4,7 @@ use super::codegen::{Codegen, CodegenArgs, program};
 use super::front::{Front, SemaArgs};
 use super::header::{header, model_name};
 use super::output::{check_distinct, is_standard, write};
+use super::report::ReportArgs;
 use super::{Outcome, refusal};
 use crate::passes::WatchArgs;
 use anyhow::{Context, bail};
@@ -37,6 +38,8 @@ pub(super) struct Args {
     codegen: CodegenArgs,
     #[command(flatten)]
     watch: WatchArgs,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 /// A form of the program that can be written.
@@ -157,14 +160,18 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    compile(args).or_else(|error| args.report.refusal(error))
+}
+
+fn compile(args: &Args) -> anyhow::Result<Outcome> {
     let file = args.file.as_deref().context("no file is given")?;
     let front = Front::read(file, &args.sema.options())?;
     args.check_outputs(file)?;
-    let outcome = front.report();
+    let outcome = args.report.show(&front.sources, &front.diagnostics);
     if outcome == Outcome::Done && front.analysis.programs.is_empty() && args.wants_code() {
         bail!("the model has no program; `tigac check` checks a model of messages and functions only");
     }
-    forms(args, file, &front, outcome).or_else(|error| refusal::show(error, &front))
+    forms(args, file, &front, outcome).or_else(|error| refusal::show(error, &front, &args.report))
 }
 
 /// Writes what is asked for.
@@ -195,7 +202,16 @@ fn forms(args: &Args, file: &Path, front: &Front, outcome: Outcome) -> anyhow::R
             }
             kind => codegen.emit(kind, &front.analysis, &model)?,
         };
-        write(args.path(emit, file).as_deref(), &bytes)?;
+        let path = args.path(emit, file);
+        write(path.as_deref(), &bytes)?;
+        if let Some(path) = path {
+            args.report.progress(format_args!(
+                "wrote `{}`: {}, {} bytes",
+                path.display(),
+                emit.kind.name(),
+                bytes.len()
+            ));
+        }
     }
     Ok(outcome)
 }

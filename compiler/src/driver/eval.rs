@@ -4,6 +4,7 @@ use super::Outcome;
 use super::front::{Front, SemaArgs};
 use super::inputs::{self, InputArgs};
 use super::output::{check_distinct, is_standard, print};
+use super::report::ReportArgs;
 use crate::sema::ProgramInfo;
 use anyhow::{Context as _, Result, bail};
 use std::fmt::Write as _;
@@ -37,11 +38,17 @@ pub(super) struct Args {
     outputs: Vec<String>,
     #[command(flatten)]
     sema: SemaArgs,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
+    evaluate(args).or_else(|error| args.report.refusal(error))
+}
+
+fn evaluate(args: &Args) -> Result<Outcome> {
     let front = Front::read(&args.file, &args.sema.options())?;
-    let outcome = front.report();
+    let outcome = args.report.show(&front.sources, &front.diagnostics);
     if outcome != Outcome::Done {
         return Ok(outcome);
     }

@@ -1,19 +1,14 @@
 //! The front end as one step: a file to its tree, its analysis and its mistakes.
 
-use super::Outcome;
 use crate::lower::LowerError;
 use crate::sema::{Analysis, SemaOptions, analyse};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use tiga_abi::DType;
-use tiga_source::{Diagnostic, Severity, Sources, Span, say};
+use tiga_source::{Diagnostic, Severity, Sources, Span};
 use tiga_syntax::ast;
 
 /// The code of what analysis accepts and what comes after it does not.
 pub(super) const INTERNAL: &str = "TG0999";
-
-/// Of more findings, only this many are shown.
-const SHOWN: usize = 100;
 
 /// How an archive, and so a bundle, begins.
 const ARCHIVE: &[u8] = b"PK\x03\x04";
@@ -45,6 +40,15 @@ pub enum FrontError {
     TooLarge(PathBuf),
 }
 
+/// The text of a model.
+pub(super) fn read_model(path: &Path) -> Result<String, FrontError> {
+    let bytes = std::fs::read(path).map_err(|source| FrontError::Read { path: path.into(), source })?;
+    if bytes.starts_with(ARCHIVE) && path.extension().is_some_and(|e| e == "tgb") {
+        return Err(FrontError::Bundle(path.into()));
+    }
+    String::from_utf8(bytes).map_err(|e| FrontError::NotText { path: path.into(), at: e.utf8_error().valid_up_to() })
+}
+
 /// What the front end knows of a file.
 #[derive(Debug)]
 pub struct Front {
@@ -64,12 +68,7 @@ impl Front {
     /// # Errors
     /// The file cannot be read as text. Mistakes in the text are [`Front::diagnostics`].
     pub fn read(path: &Path, options: &SemaOptions) -> Result<Front, FrontError> {
-        let bytes = std::fs::read(path).map_err(|source| FrontError::Read { path: path.into(), source })?;
-        if bytes.starts_with(ARCHIVE) && path.extension().is_some_and(|e| e == "tgb") {
-            return Err(FrontError::Bundle(path.into()));
-        }
-        let text = String::from_utf8(bytes)
-            .map_err(|e| FrontError::NotText { path: path.into(), at: e.utf8_error().valid_up_to() })?;
+        let text = read_model(path)?;
         Front::of_text(&path.to_string_lossy(), text, options).ok_or_else(|| FrontError::TooLarge(path.into()))
     }
 
@@ -90,42 +89,10 @@ impl Front {
         self.diagnostics.iter().filter(|d| d.severity == Severity::Error).count()
     }
 
-    /// Shows all findings on the standard error stream, and how many errors there are.
-    pub fn report(&self) -> Outcome {
-        self.show(&self.diagnostics)
-    }
-
     /// What cannot be lowered yet, as a finding at the expression it comes from.
     pub fn limit(&self, error: &LowerError) -> Diagnostic {
         let start = Span { end: self.module.span.start, ..self.module.span };
         error.at(error.loc().and_then(|loc| self.analysis.places.get(loc)).copied().unwrap_or(start))
-    }
-
-    /// Shows findings on the standard error stream, and how many errors there are.
-    pub(super) fn show(&self, diagnostics: &[Diagnostic]) -> Outcome {
-        let color = std::io::stderr().is_terminal();
-        for diagnostic in diagnostics.iter().take(SHOWN) {
-            say(diagnostic.render(&self.sources, color) + "\n");
-        }
-        if diagnostics.len() > SHOWN {
-            say(format_args!("{} more findings are not shown\n", diagnostics.len() - SHOWN));
-        }
-        let mut codes: Vec<&str> =
-            diagnostics.iter().filter(|d| d.severity == Severity::Error).map(|d| d.code).collect();
-        match codes.len() {
-            0 => return Outcome::Done,
-            1 => say("error: aborting due to 1 previous error\n"),
-            n => say(format_args!("error: aborting due to {n} previous errors\n")),
-        }
-        codes.sort_unstable();
-        codes.dedup();
-        if let [only] = codes.as_slice() {
-            say(format_args!("For more information about this error, try `tigac --explain {only}`."));
-        } else {
-            say(format_args!("These errors have explanations: {}.", codes.join(", ")));
-            say(format_args!("For more information about one of them, try `tigac --explain {}`.", codes[0]));
-        }
-        if codes.contains(&INTERNAL) { Outcome::Internal } else { Outcome::Errors }
     }
 }
 

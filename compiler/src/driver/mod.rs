@@ -8,13 +8,16 @@ mod codegen;
 mod compile;
 mod eval;
 mod explain;
+mod fmt;
 mod front;
 mod header;
 mod inputs;
+mod json;
 pub mod opt;
 mod options;
 mod output;
 mod refusal;
+mod report;
 mod start;
 
 pub use front::{Front, FrontError};
@@ -46,10 +49,12 @@ enum Command {
     Check(check::Args),
     /// Run a program in the reference interpreter.
     Eval(eval::Args),
+    /// Write models in the usual layout.
+    Fmt(fmt::Args),
 }
 
 /// What a command that ran to its end says about its input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Nothing is wrong with it.
     Done,
@@ -61,7 +66,7 @@ pub enum Outcome {
 
 /// The command, as reports name it.
 const TIGAC: internal::Command =
-    internal::Command { name: "tigac", version: env!("CARGO_PKG_VERSION"), subcommands: &["check", "eval"] };
+    internal::Command { name: "tigac", version: env!("CARGO_PKG_VERSION"), subcommands: &["check", "eval", "fmt"] };
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
@@ -97,6 +102,7 @@ impl Cli {
         match self.command {
             Some(Command::Check(args)) => check::run(&args),
             Some(Command::Eval(args)) => eval::run(&args),
+            Some(Command::Fmt(args)) => fmt::run(&args),
             None => compile::run(&self.compile),
         }
     }

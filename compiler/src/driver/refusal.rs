@@ -2,6 +2,7 @@
 //! with their code.
 
 use super::front::INTERNAL;
+use super::report::ReportArgs;
 use super::{Front, Outcome};
 use crate::lower::LowerError;
 #[cfg(feature = "llvm")]
@@ -31,13 +32,13 @@ pub(super) enum Fault<'e> {
 ///
 /// # Errors
 /// What says nothing about the model comes back.
-pub(super) fn show(error: anyhow::Error, front: &Front) -> anyhow::Result<Outcome> {
+pub(super) fn show(error: anyhow::Error, front: &Front, report: &ReportArgs) -> anyhow::Result<Outcome> {
     match of(&error) {
-        Fault::Limit(limit) => Ok(front.show(&[front.limit(limit)])),
+        Fault::Limit(limit) => Ok(report.show(&front.sources, &[front.limit(limit)])),
         Fault::Excess(callee, excess, loc) => {
             let start = Span { end: front.module.span.start, ..front.module.span };
             let span = front.analysis.places.get(loc).copied().unwrap_or(start);
-            Ok(front.show(&[too_much(callee, excess, span)]))
+            Ok(report.show(&front.sources, &[too_much(callee, excess, span)]))
         }
         // Analysis wrote the module.
         Fault::Module | Fault::Bug => Ok(bug(&error)),

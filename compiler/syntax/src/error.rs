@@ -53,6 +53,8 @@ pub enum SyntaxError {
     CommentStyle,
     #[error("{count} more syntax errors are not shown")]
     TooManyErrors { count: usize },
+    #[error("{count} more warnings are not shown")]
+    TooManyWarnings { count: usize },
 }
 
 impl SyntaxError {
@@ -78,14 +80,14 @@ impl SyntaxError {
             SyntaxError::UnnamedResult => "TG0017",
             SyntaxError::WrongSign { .. } | SyntaxError::Assignment { .. } => "TG0018",
             SyntaxError::CommentStyle => "TG0019",
-            SyntaxError::TooManyErrors { .. } => "TG0020",
+            SyntaxError::TooManyErrors { .. } | SyntaxError::TooManyWarnings { .. } => "TG0020",
         }
     }
 
     /// The diagnostic for this error at a place, with the advice that holds wherever it occurs.
     pub fn at(&self, span: Span) -> Diagnostic {
         let diagnostic = match self {
-            SyntaxError::UnusedDoc | SyntaxError::MisplacedModuleDoc => {
+            SyntaxError::UnusedDoc | SyntaxError::MisplacedModuleDoc | SyntaxError::TooManyWarnings { .. } => {
                 Diagnostic::warning(self.code(), self.to_string(), span)
             }
             _ => Diagnostic::error(self.code(), self.to_string(), span),
@@ -106,6 +108,7 @@ impl SyntaxError {
             SyntaxError::MisplacedModuleDoc => diagnostic.help("document an item with `///`"),
             SyntaxError::UnnamedResult => diagnostic.help("name each result: `-> (out: f32[N])`"),
             SyntaxError::CommentStyle => diagnostic.help("write `//` at the start of each line of the comment"),
+            SyntaxError::TooManyWarnings { .. } => diagnostic.label("and so on from here"),
             SyntaxError::TooManyErrors { .. } => diagnostic
                 .label("and so on from here")
                 .help("correct the first ones: later ones often follow from them"),

@@ -1,7 +1,8 @@
 //! Tokens, grammar, AST and printer of the `.tg` language.
 //!
 //! [`parse`] returns a tree and errors, whatever the text. [`print`] writes a tree as source, so that reading it gives
-//! the same tree ([`ast::Module::same`]); [`dump`] shows its nodes. Nothing here knows what a program means.
+//! the same tree ([`ast::Module::same`]); [`dump`] shows its nodes, and [`format()`] lays a text out anew with its
+//! comments. Nothing here knows what a program means.
 
 pub mod ast;
 mod build;
@@ -10,6 +11,7 @@ mod dump;
 mod error;
 mod expected;
 mod explain;
+mod format;
 mod parser;
 mod print;
 mod recovery;
@@ -18,6 +20,7 @@ mod token;
 pub use delimiters::MAX_DEPTH;
 pub use dump::dump;
 pub use error::SyntaxError;
+pub use format::{FormatError, format};
 pub use parser::{MAX_DIAGNOSTICS, Parsed, parse};
 pub use print::print;
 pub use token::{Comment, CommentKind};

@@ -153,7 +153,11 @@ fn shorten(errors: &mut Vec<Diagnostic>) {
     if errors.len() > MAX_DIAGNOSTICS {
         let count = errors.len() - MAX_DIAGNOSTICS;
         let span = errors[MAX_DIAGNOSTICS].primary.span;
-        errors.truncate(MAX_DIAGNOSTICS);
-        errors.push(SyntaxError::TooManyErrors { count }.at(span));
+        let hidden = errors.split_off(MAX_DIAGNOSTICS);
+        let error = match hidden.iter().any(|finding| finding.severity == Severity::Error) {
+            true => SyntaxError::TooManyErrors { count },
+            false => SyntaxError::TooManyWarnings { count },
+        };
+        errors.push(error.at(span));
     }
 }

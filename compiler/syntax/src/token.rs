@@ -286,7 +286,7 @@ impl<'i> Lexed<'i> {
         let after_dot = self.lexemes.last().is_some_and(|last| last.token == Token::Dot);
         if let (Token::Float(text), true) = (lexeme.token, after_dot)
             && let Some((first, second)) = text.split_once('.')
-            && second.bytes().all(|b| b.is_ascii_digit())
+            && second.bytes().all(|b| b.is_ascii_digit() || b == b'_')
         {
             let dot = lexeme.start + first.len();
             self.lexemes.push(Lexeme { end: dot, token: Token::Int(first), ..lexeme });

@@ -1,126 +1,203 @@
 //! Printing of modules and items.
 
-use super::Printer;
+use super::layout::{Break, Piece};
+use super::{Place, Printer, Source};
 use crate::ast::{
     Adjoint, Block, Clause, Generic, GenericKind, Item, ItemKind, Message, Module, Name, Param, Reduce, Reducer,
     ReducerRef, StateField,
 };
 
-impl Printer {
+/// The clauses of a message, in their usual order.
+const MESSAGE: [&str; 3] = ["edge", "reduce", "node"];
+
+/// The clauses of a reducer, in their usual order.
+const REDUCER: [&str; 8] = ["state", "lift", "step", "combine", "finalize", "empty", "laws", "adjoint"];
+
+impl Printer<'_> {
     pub(super) fn module(&mut self, module: &Module) {
-        for text in &module.docs {
-            self.put(if text.is_empty() { "//!" } else { "//! " });
-            self.put(text);
-            self.put("\n");
-        }
-        for (i, item) in module.items.iter().enumerate() {
-            let adjacent = i > 0 && is_line(item) && is_line(&module.items[i - 1]);
-            if !adjacent && !self.out.is_empty() {
-                self.put("\n");
+        self.docs(&module.docs, "//!");
+        let mut before: Option<&Item> = None;
+        for item in &module.items {
+            let apart = before.is_none_or(|before| !is_line(item) || !is_line(before));
+            self.line(Break::Hard);
+            if apart && self.source.is_none() {
+                self.pieces.push(Piece::Blank);
             }
+            self.gap(match before {
+                None => Place::First,
+                Some(_) if apart => Place::Apart,
+                Some(_) => Place::Next,
+            });
             self.item(item);
-            self.put("\n");
+            before = Some(item);
         }
+        self.gap(Place::Next);
     }
 
     fn item(&mut self, item: &Item) {
-        self.docs(&item.docs);
+        self.docs(&item.docs, "///");
         match &item.kind {
             ItemKind::Message(item) => self.message(item),
             ItemKind::Reducer(item) => self.reducer(item),
             ItemKind::Function(item) => {
-                self.head("fn", &item.name, &item.generics, &item.params);
-                self.ty(&item.result);
+                self.head("fn", &item.name, &item.generics, &item.params, |printer| printer.ty(&item.result));
                 self.body(&item.body);
             }
             ItemKind::Program(item) => {
-                self.head("program", &item.name, &item.generics, &item.params);
-                self.list(["(", ")"], &item.results, Printer::param);
+                let results = |printer: &mut Self| printer.list(["(", ")"], &item.results, Printer::param);
+                self.head("program", &item.name, &item.generics, &item.params, results);
                 self.body(&item.body);
             }
             ItemKind::Vjp(item) => {
-                self.put("vjp ");
+                self.word("vjp");
                 self.name(&item.program);
-                self.put(" wrt ");
+                self.space();
+                self.word("wrt");
                 self.names(&item.wrt);
                 if item.with_value {
-                    self.put(" with value");
+                    self.space();
+                    self.word("with");
+                    self.token("value");
                 }
+                self.end_of_line();
             }
             ItemKind::Alias(item) => {
-                self.put("type ");
+                self.word("type");
                 self.name(&item.name);
-                self.put(" = ");
+                self.space();
+                self.word("=");
                 self.ty(&item.ty);
+                self.end_of_line();
             }
             ItemKind::Constant(item) => {
-                self.put("const ");
+                self.word("const");
                 self.name(&item.name);
-                self.put(": ");
-                self.ty(&item.ty);
-                self.put(" = ");
-                self.expr(&item.value);
+                self.typed(&item.ty);
+                self.space();
+                self.token("=");
+                self.value(&item.value);
+                self.end_of_line();
             }
             ItemKind::Broken(item) => {
                 let name = item.name.as_ref().map_or("?", |name| &name.text);
-                self.put(&format!("? {} {name}", item.keyword.text()));
+                self.insert(&format!("? {} {name}", item.keyword.text()));
             }
         }
     }
 
-    /// `program name<F>(…) -> `
-    fn head(&mut self, keyword: &str, name: &Name, generics: &[Generic], params: &[Param]) {
-        self.put(keyword);
-        self.put(" ");
+    /// A token and a space.
+    pub(super) fn word(&mut self, text: &str) {
+        self.token(text);
+        self.space();
+    }
+
+    /// An item of one line needs no semicolon, unless it keeps a doc comment from the next one.
+    fn end_of_line(&mut self) {
+        if self.at(";") {
+            if self.source.as_ref().is_some_and(Source::docs_ahead) { self.token(";") } else { self.skip() }
+        }
+    }
+
+    /// `program name<F>(…) -> … `: on one line, or a parameter a line.
+    fn head(
+        &mut self,
+        keyword: &str,
+        name: &Name,
+        generics: &[Generic],
+        params: &[Param],
+        result: impl FnOnce(&mut Self),
+    ) {
+        self.open();
+        self.word(keyword);
         self.name(name);
         if !generics.is_empty() {
-            self.put("<");
-            self.separated(generics, |printer, generic| {
-                if generic.kind == GenericKind::Set {
-                    printer.put("set ");
-                }
-                printer.name(&generic.name);
-            });
-            self.put(">");
+            self.list(["<", ">"], generics, Printer::generic);
+        } else if self.at("<") {
+            self.skip();
+            self.skip();
         }
-        self.list(["(", ")"], params, Printer::param);
-        self.put(" -> ");
+        self.open_list(["(", ")"], Break::Soft, params, Printer::param);
+        self.space();
+        self.word("->");
+        result(self);
+        self.close();
+        self.space();
+    }
+
+    fn generic(&mut self, generic: &Generic) {
+        if generic.kind == GenericKind::Set {
+            self.word("set");
+        }
+        self.name(&generic.name);
     }
 
     /// The body of an item, always on lines of its own.
     fn body(&mut self, body: &Block) {
-        self.put(" {");
-        self.block_lines(body);
-        self.put("}");
+        self.block_lines(body, Break::Hard);
     }
 
     fn names(&mut self, names: &[Name]) {
-        self.put("(");
-        self.separated(names, Printer::name);
-        self.put(")");
+        self.list(["(", ")"], names, Printer::name);
+    }
+
+    /// `{ … }` with a clause a line: in their usual order, or as they were written.
+    fn clauses(&mut self, words: &[&'static str], mut each: impl FnMut(&mut Self, &'static str)) {
+        self.token("{");
+        self.indent();
+        let inside = self.pieces.len();
+        if self.source.is_none() {
+            words.iter().for_each(|word| each(self, word));
+        }
+        let mut passed = None;
+        while let Some(word) = words.iter().find(|word| self.at(word))
+            && let now = self.source.as_ref().map(Source::passed)
+            && now != passed
+        {
+            self.line(Break::Hard);
+            self.gap(if passed.is_none() { Place::First } else { Place::Next });
+            each(self, word);
+            passed = now;
+        }
+        self.gap(if self.pieces.len() == inside { Place::First } else { Place::Last });
+        if self.pieces.len() > inside {
+            self.dedent();
+            self.line(Break::Hard);
+        } else {
+            self.dedent();
+        }
+        self.token("}");
+    }
+
+    /// Begins a clause, which a tree without a source begins a line with.
+    fn clause_word(&mut self, word: &str) {
+        if self.source.is_none() {
+            self.line(Break::Hard);
+        }
+        self.token(word);
     }
 
     fn message(&mut self, item: &Message) {
-        self.head("message", &item.name, &item.generics, &item.params);
-        if item.result.edges.is_some() {
-            self.put("edges ");
-        }
-        self.ty(&item.result.ty);
-        self.put(" {");
-        self.indent += 1;
-        self.block_clause("edge", &item.edge);
-        if let Some(reduce) = &item.reduce {
-            self.line();
-            self.put("reduce ");
-            match reduce {
-                Reduce::One(one) => self.reducer_ref(one),
-                Reduce::Tuple(_, all) => self.list(["(", ")"], all, Printer::reducer_ref),
+        self.head("message", &item.name, &item.generics, &item.params, |printer| {
+            if item.result.edges.is_some() {
+                printer.word("edges");
             }
+            printer.ty(&item.result.ty);
+        });
+        self.clauses(&MESSAGE, |printer, word| match word {
+            "edge" => printer.block_clause(word, &item.edge),
+            "reduce" => printer.reduce(word, item.reduce.as_ref()),
+            _ => printer.clause(word, item.node.as_ref()),
+        });
+    }
+
+    fn reduce(&mut self, word: &str, reduce: Option<&Reduce>) {
+        let Some(reduce) = reduce else { return };
+        self.clause_word(word);
+        self.space();
+        match reduce {
+            Reduce::One(one) => self.reducer_ref(one),
+            Reduce::Tuple(_, all) => self.list(["(", ")"], all, Printer::reducer_ref),
         }
-        self.clause("node", item.node.as_ref());
-        self.indent -= 1;
-        self.line();
-        self.put("}");
     }
 
     fn reducer_ref(&mut self, item: &ReducerRef) {
@@ -131,71 +208,81 @@ impl Printer {
     }
 
     fn reducer(&mut self, item: &Reducer) {
-        self.head("reducer", &item.name, &item.generics, &item.params);
-        self.ty(&item.result);
-        self.put(" {");
-        self.indent += 1;
-        if !item.state.is_empty() {
-            self.line();
-            self.put("state ");
-            self.list(["{", "}"], &item.state, Printer::state_field);
+        self.head("reducer", &item.name, &item.generics, &item.params, |printer| printer.ty(&item.result));
+        self.clauses(&REDUCER, |printer, word| printer.reducer_clause(word, item));
+    }
+
+    fn reducer_clause(&mut self, word: &str, item: &Reducer) {
+        match word {
+            // Without fields it says nothing, but it was written.
+            "state" if item.state.is_empty() && self.source.is_none() => {}
+            "state" => {
+                self.clause_word(word);
+                self.space();
+                self.open();
+                self.open_list(["{", "}"], Break::Space, &item.state, Printer::state_field);
+                self.close();
+            }
+            "lift" => item.lift.iter().for_each(|lift| self.block_clause(word, lift)),
+            "step" => self.clause(word, item.step.as_ref()),
+            "combine" => self.clause(word, item.combine.as_ref()),
+            "finalize" => self.clause(word, item.finalize.as_ref()),
+            "empty" => item.empty.iter().for_each(|empty| {
+                self.clause_word(word);
+                self.value(empty);
+            }),
+            "laws" => self.laws(word, &item.laws),
+            _ => item.adjoint.iter().for_each(|adjoint| self.adjoint(word, adjoint)),
         }
-        if let Some(lift) = &item.lift {
-            self.block_clause("lift", lift);
-        }
-        self.clause("step", item.step.as_ref());
-        self.clause("combine", item.combine.as_ref());
-        self.clause("finalize", item.finalize.as_ref());
-        if let Some(empty) = &item.empty {
-            self.line();
-            self.put("empty ");
-            self.expr(empty);
-        }
-        if !item.laws.is_empty() {
-            self.line();
-            self.put("laws ");
-            self.separated(&item.laws, Printer::name);
-        }
-        if let Some(adjoint) = &item.adjoint {
-            self.adjoint(adjoint);
-        }
-        self.indent -= 1;
-        self.line();
-        self.put("}");
     }
 
     fn state_field(&mut self, field: &StateField) {
-        self.docs(&field.docs);
+        self.docs(&field.docs, "///");
         self.name(&field.name);
-        self.put(": ");
-        self.ty(&field.ty);
-        self.put(" = ");
-        self.expr(&field.init);
+        self.typed(&field.ty);
+        self.space();
+        self.token("=");
+        self.value(&field.init);
     }
 
-    fn block_clause(&mut self, keyword: &str, body: &Block) {
-        self.line();
-        self.put(keyword);
-        self.put(" ");
+    /// `laws a, b`, without brackets and so without a comma at the end.
+    fn laws(&mut self, word: &str, laws: &[Name]) {
+        let Some((first, others)) = laws.split_first() else { return };
+        self.clause_word(word);
+        self.space();
+        self.indent();
+        self.open();
+        self.name(first);
+        for law in others {
+            self.mark(",");
+            self.line(Break::Space);
+            self.name(law);
+        }
+        self.close();
+        self.dedent();
+    }
+
+    fn block_clause(&mut self, word: &str, body: &Block) {
+        self.clause_word(word);
+        self.space();
         self.block(body);
     }
 
-    fn clause(&mut self, keyword: &str, clause: Option<&Clause>) {
+    fn clause(&mut self, word: &str, clause: Option<&Clause>) {
         let Some(clause) = clause else { return };
-        self.line();
-        self.put(keyword);
+        self.clause_word(word);
         self.names(&clause.names);
-        self.put(" ");
+        self.space();
         self.block(&clause.body);
     }
 
-    fn adjoint(&mut self, adjoint: &Adjoint) {
-        self.line();
-        self.put("adjoint");
+    fn adjoint(&mut self, word: &str, adjoint: &Adjoint) {
+        self.clause_word(word);
         self.names(&adjoint.names);
-        self.put(" for ");
+        self.space();
+        self.word("for");
         self.names(&adjoint.wrt);
-        self.put(" ");
+        self.space();
         self.block(&adjoint.body);
     }
 }

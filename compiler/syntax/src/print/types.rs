@@ -1,24 +1,12 @@
 //! Printing of types, parameters and annotations.
 
 use super::Printer;
-use crate::ast::{Annotation, Endpoints, Expr, Param, Type, TypeKind};
+use crate::ast::{Annotation, Endpoints, Param, Type, TypeKind};
 
-impl Printer {
+impl Printer<'_> {
     pub(super) fn ty(&mut self, ty: &Type) {
         match &ty.kind {
-            TypeKind::Graph(Endpoints::Fresh) => self.put("graph"),
-            TypeKind::Graph(Endpoints::Same(set)) => {
-                self.put("graph<");
-                self.name(set);
-                self.put(">");
-            }
-            TypeKind::Graph(Endpoints::Between(from, to)) => {
-                self.put("graph<");
-                self.name(from);
-                self.put(" -> ");
-                self.name(to);
-                self.put(">");
-            }
+            TypeKind::Graph(endpoints) => self.graph(endpoints),
             TypeKind::Tensor { element, axes } => {
                 self.name(element);
                 if !axes.is_empty() {
@@ -30,22 +18,48 @@ impl Printer {
         }
     }
 
+    fn graph(&mut self, endpoints: &Endpoints) {
+        self.token("graph");
+        if *endpoints == Endpoints::Fresh {
+            return;
+        }
+        self.token("<");
+        match endpoints {
+            Endpoints::Fresh => {}
+            Endpoints::Same(set) => self.name(set),
+            Endpoints::Between(from, to) => {
+                self.name(from);
+                self.space();
+                self.token("->");
+                self.space();
+                self.name(to);
+            }
+        }
+        self.token(">");
+    }
+
     pub(super) fn param(&mut self, param: &Param) {
-        self.docs(&param.docs);
+        self.docs(&param.docs, "///");
         self.placement(&param.placement);
         self.name(&param.name);
-        self.put(": ");
-        self.ty(&param.ty);
+        self.typed(&param.ty);
+    }
+
+    /// `: T`
+    pub(super) fn typed(&mut self, ty: &Type) {
+        self.token(":");
+        self.space();
+        self.ty(ty);
     }
 
     pub(super) fn placement(&mut self, annotations: &[Annotation]) {
         for annotation in annotations {
-            self.put("@");
+            self.token("@");
             self.name(&annotation.name);
             if !annotation.args.is_empty() {
-                self.list(["(", ")"], &annotation.args, |printer: &mut Printer, arg: &Expr| printer.expr(arg));
+                self.list(["(", ")"], &annotation.args, Printer::expr);
             }
-            self.put(" ");
+            self.space();
         }
     }
 }

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod format;
 mod generator;
+mod grammar;
 mod limits;
 mod pages;
 mod programs;
