@@ -35,4 +35,4 @@ mod vector;
 pub use error::{LlvmError, Malformed};
 pub use module::{Compiled, Llvm, OptLevel, Options, compile};
 pub use symbol::symbol_name;
-pub use target::{native_features, required_features};
+pub use target::{llvm_version, native_features, required_features};

@@ -52,6 +52,12 @@ const BASELINE: &[&str] = &["64bit", "cmov", "cx8", "fxsr", "mmx", "sahf", "sse"
 /// What kernels need on any target.
 const NEEDED: &[&str] = &["avx2", "fma"];
 
+/// The version of the LLVM library that is loaded.
+pub fn llvm_version() -> String {
+    let (major, minor, patch) = inkwell::support::get_llvm_version();
+    format!("{major}.{minor}.{patch}")
+}
+
 /// The features of the machine this runs on that kernels for `native` use, by the names of
 /// `is_x86_feature_detected!`.
 pub fn native_features() -> Vec<&'static str> {

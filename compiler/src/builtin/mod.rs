@@ -43,6 +43,18 @@ impl BuiltinReducer {
         }
     }
 
+    /// What it makes of messages, for lists.
+    pub const fn about(self) -> &'static str {
+        match self {
+            BuiltinReducer::Sum => "the sum; of nothing 0",
+            BuiltinReducer::Mean => "the sum divided by the number of messages; of nothing 0",
+            BuiltinReducer::Max => "the greatest; of nothing -inf, or the smallest integer",
+            BuiltinReducer::Min => "the least; of nothing inf, or the greatest integer",
+            BuiltinReducer::Prod => "the product; of nothing 1",
+            BuiltinReducer::Count => "the number of messages, an i64",
+        }
+    }
+
     /// The reducer of a name.
     pub fn named(name: &str) -> Option<BuiltinReducer> {
         BuiltinReducer::ALL.into_iter().find(|r| r.name() == name)

@@ -15,7 +15,7 @@ use std::str::FromStr;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The model.
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "version")]
     file: Option<PathBuf>,
     /// Where the output goes; `-` is the standard output, for texts.
     #[arg(short, value_name = "PATH")]
@@ -39,7 +39,7 @@ pub(super) struct Args {
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
-    report: ReportArgs,
+    pub(super) report: ReportArgs,
 }
 
 /// A form of the program that can be written.

@@ -3,6 +3,7 @@
 //! 0: done; 1: errors in the input; 2: a command line that says nothing sensible; 101: a bug of the compiler, of which
 //! a report is left.
 
+mod about;
 mod check;
 mod codegen;
 mod compile;
@@ -30,6 +31,7 @@ use tiga_source::{internal, nearest};
 /// The Tiga compiler: computation on graphs, from a model to a bundle.
 #[derive(Debug, Parser)]
 #[command(name = "tigac", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(disable_version_flag = true, override_usage = "tigac [OPTIONS] <FILE>\n       tigac <COMMAND>")]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -38,6 +40,12 @@ struct Cli {
     /// Show what an error code means.
     #[arg(long, value_name = "CODE", value_parser = explain::page, exclusive = true)]
     explain: Option<&'static str>,
+    /// List what there is.
+    #[arg(long, value_name = "WHAT", value_enum, exclusive = true)]
+    print: Option<about::List>,
+    /// Print the version; with --verbose, also what it was built with, and for.
+    #[arg(short = 'V', long)]
+    version: bool,
     /// Fails as a bug of the compiler would: for the test of what is left behind then.
     #[arg(long, exclusive = true, hide = true)]
     internal_error: bool,
@@ -51,6 +59,10 @@ enum Command {
     Eval(eval::Args),
     /// Write models in the usual layout.
     Fmt(fmt::Args),
+    /// Print what a shell needs to complete command lines.
+    Completions(about::CompletionArgs),
+    /// Print the manual page, or write one for each command.
+    Man(about::ManArgs),
 }
 
 /// What a command that ran to its end says about its input.
@@ -65,8 +77,11 @@ pub enum Outcome {
 }
 
 /// The command, as reports name it.
-const TIGAC: internal::Command =
-    internal::Command { name: "tigac", version: env!("CARGO_PKG_VERSION"), subcommands: &["check", "eval", "fmt"] };
+const TIGAC: internal::Command = internal::Command {
+    name: "tigac",
+    version: env!("CARGO_PKG_VERSION"),
+    subcommands: &["check", "eval", "fmt", "completions", "man"],
+};
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
@@ -99,10 +114,20 @@ impl Cli {
             return Ok(Outcome::Done);
         }
         assert!(!self.internal_error, "asked for");
+        if let Some(what) = self.print {
+            about::list(what)?;
+            return Ok(Outcome::Done);
+        }
+        if self.version {
+            about::version(self.compile.report.is_verbose())?;
+            return Ok(Outcome::Done);
+        }
         match self.command {
             Some(Command::Check(args)) => check::run(&args),
             Some(Command::Eval(args)) => eval::run(&args),
             Some(Command::Fmt(args)) => fmt::run(&args),
+            Some(Command::Completions(args)) => about::completions(&args).map(|()| Outcome::Done),
+            Some(Command::Man(args)) => about::man(&args).map(|()| Outcome::Done),
             None => compile::run(&self.compile),
         }
     }

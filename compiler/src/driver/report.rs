@@ -106,6 +106,11 @@ impl ReportArgs {
         }
     }
 
+    /// Whether more is to be said than usual.
+    pub(super) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
     /// Says what was done, to those who asked.
     pub(super) fn progress(&self, text: impl std::fmt::Display) {
         if self.verbose {

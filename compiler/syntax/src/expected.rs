@@ -188,4 +188,23 @@ mod tests {
         assert_eq!(Expected::new(&after).sentence(), "one of `)`, `,`, or an operator");
         assert_eq!(Expected::new(&all(&["in", "hole"])).sentence(), "`in`");
     }
+
+    /// The words of a rule of the editors' grammar: those between its parentheses.
+    fn editor_words(grammar: &serde_json::Value, rule: &str) -> Vec<String> {
+        let pattern = grammar["repository"][rule]["match"].as_str().unwrap();
+        let inside = pattern.strip_prefix("\\b(").unwrap().split_once(')').unwrap().0;
+        inside.split('|').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn editors_know_the_words_of_the_language() {
+        let text = include_str!("../../../editors/vscode/syntaxes/tiga.tmLanguage.json");
+        let grammar: serde_json::Value = serde_json::from_str(text).unwrap();
+        let words = |is: fn(Token<'static>) -> bool| -> Vec<&str> {
+            TERMINALS.iter().filter(|(name, token)| *name != "ident" && is(*token)).map(|(name, _)| *name).collect()
+        };
+        assert_eq!(editor_words(&grammar, "keywords"), words(Token::is_reserved));
+        assert_eq!(editor_words(&grammar, "clauses"), words(Token::is_name));
+        assert_eq!(editor_words(&grammar, "items").len(), words(Token::starts_item).len());
+    }
 }

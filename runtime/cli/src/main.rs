@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 the input was refused; 2 the command line makes no sense; 3 a result is not as expected;
 //! 101 a bug of the command, of which a report is left. A signal ends it as one: 130 after Ctrl-C, to a shell.
 
+mod about;
 mod inputs;
 mod inspect;
 mod names;
@@ -17,8 +18,11 @@ use std::process::ExitCode;
 use tiga_source::{Output, internal, printed, say};
 
 /// The command, as reports name it.
-const TIGA: internal::Command =
-    internal::Command { name: "tiga", version: env!("CARGO_PKG_VERSION"), subcommands: &["run", "inspect"] };
+const TIGA: internal::Command = internal::Command {
+    name: "tiga",
+    version: env!("CARGO_PKG_VERSION"),
+    subcommands: &["run", "inspect", "completions", "man"],
+};
 
 /// Runs compiled Tiga programs.
 #[derive(Parser)]
@@ -34,6 +38,10 @@ enum Command {
     Run(Box<run::Run>),
     /// Shows what a bundle holds, without running any of it.
     Inspect(inspect::Inspect),
+    /// Prints what a shell needs to complete command lines.
+    Completions(about::Completions),
+    /// Prints the manual page, or writes one for each command.
+    Man(about::Man),
     /// Fails as a bug of the command would: for the test of what is left behind then.
     #[command(hide = true)]
     InternalError,
@@ -61,6 +69,8 @@ fn run() -> Result<ExitCode> {
     let good = match cli.command {
         Command::Run(run) => run.run(&mut out),
         Command::Inspect(inspect) => inspect.run(&mut out),
+        Command::Completions(completions) => completions.run(&mut out).map(|()| true),
+        Command::Man(man) => man.run(&mut out).map(|()| true),
         Command::InternalError => panic!("asked for"),
     };
     // What was printed before an error comes before it.

@@ -19,6 +19,8 @@ enum Stand {
     Doc,
 }
 
+const STANDS: [Stand; 3] = [Stand::Trailing, Stand::OwnLine, Stand::Doc];
+
 type Commented = BTreeSet<(Position, Stand)>;
 
 /// Comments between tokens, and where they were put.
@@ -43,16 +45,20 @@ impl Scribbler {
         let mut space = String::new();
         // A slash would make a comment of another comment.
         let needed = !apart(before) && !apart(&next.text) || before == "/";
-        if before.is_empty() || needed || self.choices.below(2) == 0 {
+        let is_new = |commented: &Commented, stand| !commented.contains(&(next.position.clone(), stand));
+        let new = STANDS.into_iter().find(|stand| often > 0 && is_new(&self.commented, *stand));
+        if new == Some(Stand::Trailing) {
+            space.push(' ');
+        } else if before.is_empty() || needed || self.choices.below(2) == 0 {
             space.push_str(*self.choices.pick(&[" ", " ", "\n", "\n\n\n\n", "\t ", " \r\n"]));
         }
-        for _ in 0..3 {
-            let mut stand = *self.choices.pick(&[Stand::Trailing, Stand::OwnLine, Stand::Doc]);
+        for n in 0..3 {
+            let mut stand = new.filter(|_| n == 0).unwrap_or(*self.choices.pick(&STANDS));
             if stand == Stand::Trailing && (before.is_empty() || space.contains('\n')) {
                 stand = Stand::OwnLine;
             }
-            let is_new = often > 0 && !self.commented.contains(&(next.position.clone(), stand));
-            if !is_new && self.choices.below(100) >= often {
+            let wanted = often > 0 && is_new(&self.commented, stand);
+            if !wanted && self.choices.below(100) >= often {
                 break;
             }
             self.commented.insert((next.position.clone(), stand));
@@ -124,8 +130,7 @@ fn badly_printed_programs_keep_tree_and_comments() {
     let missed: Vec<_> = grammar.taken.iter().filter(|(_, count)| **count == 0).map(|(cell, _)| cell).collect();
     assert!(missed.is_empty(), "productions that no program has: {missed:?}");
     assert!(grammar.taken.len() > 150, "{}", grammar.taken.len());
-    let stands = [Stand::Trailing, Stand::OwnLine, Stand::Doc];
-    let cells = grammar.positions().into_iter().flat_map(|position| stands.map(|stand| (position.clone(), stand)));
+    let cells = grammar.positions().into_iter().flat_map(|position| STANDS.map(|stand| (position.clone(), stand)));
     let missed: Vec<_> = cells.filter(|cell| !scribbler.commented.contains(cell)).collect();
     assert!(missed.is_empty(), "terminals that no comment stands before: {missed:?}");
 }
