@@ -36,7 +36,7 @@ fn every_page_s_example_fits_the_schema() {
             replacements += finding["children"].as_array().unwrap().iter().flat_map(|c| c["spans"].as_array()).count();
         }
     }
-    assert!(seen.len() >= 80, "only {} codes", seen.len());
+    assert!(seen.len() >= 75, "only {} codes", seen.len());
     assert!(replacements > 0);
     let mut other = findings(&tools, &model, "program p(x: f32) -> (y: f32) { z }\n").remove(0);
     assert!(schema.is_valid(&other));

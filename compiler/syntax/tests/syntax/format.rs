@@ -50,7 +50,7 @@ impl Scribbler {
         if new == Some(Stand::Trailing) {
             space.push(' ');
         } else if before.is_empty() || needed || self.choices.below(2) == 0 {
-            space.push_str(*self.choices.pick(&[" ", " ", "\n", "\n\n\n\n", "\t ", " \r\n"]));
+            space.push_str(self.choices.pick::<&str>(&[" ", " ", "\n", "\n\n\n\n", "\t ", " \r\n"]));
         }
         for n in 0..3 {
             let mut stand = new.filter(|_| n == 0).unwrap_or(*self.choices.pick(&STANDS));
@@ -63,14 +63,14 @@ impl Scribbler {
             }
             self.commented.insert((next.position.clone(), stand));
             if stand == Stand::OwnLine {
-                space.push_str(*self.choices.pick(&["\n", "\n \n", "\n\n\n"]));
+                space.push_str(self.choices.pick::<&str>(&["\n", "\n \n", "\n\n\n"]));
             }
             let slashes = match stand {
                 Stand::Doc => *self.choices.pick(&["///", "///", "///", "//!"]),
                 Stand::Trailing | Stand::OwnLine => "//",
             };
             space.push_str(&self.comment(slashes));
-            space.push_str(*self.choices.pick(&["\n", "\n\n", "  \n\t", "\r\n"]));
+            space.push_str(self.choices.pick::<&str>(&["\n", "\n\n", "  \n\t", "\r\n"]));
         }
         space
     }
@@ -78,7 +78,12 @@ impl Scribbler {
     fn program(&mut self, grammar: &mut Grammar, often: usize) -> String {
         let mut text = String::new();
         for _ in 0..self.choices.below(3) {
-            text.push_str(*self.choices.pick(&["//! about the file\n", "\n\n//! more\n", "// licence\n", "//!\n"]));
+            text.push_str(self.choices.pick::<&str>(&[
+                "//! about the file\n",
+                "\n\n//! more\n",
+                "// licence\n",
+                "//!\n",
+            ]));
         }
         let mut before = String::new();
         for _ in 0..1 + self.choices.below(3) {
@@ -88,7 +93,7 @@ impl Scribbler {
                 before = token.text;
             }
         }
-        text.push_str(*self.choices.pick(&["", "\n", "\n\n\n", " // end", "\n// end\n\n// of all"]));
+        text.push_str(self.choices.pick::<&str>(&["", "\n", "\n\n\n", " // end", "\n// end\n\n// of all"]));
         text
     }
 }
