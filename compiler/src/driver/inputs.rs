@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 use std::path::Path;
 use tiga_abi::{SizeError, Symbol};
 use tiga_formats::{
-    Array, Conversion, Counted, GraphFile, GraphSource, INPUT_ORDER, Limits, Named, is_array_file, open_array,
-    split_member,
+    Array, Conversion, Counted, GraphFile, GraphSource, INPUT_ORDER, Limits, Named, array_path, check_standard_input,
+    is_array_file, open_array,
 };
 use tiga_ir::interp::{ErrorKind, InterpError, Place, Relation, Tensor, Value};
 use tiga_ir::{RelType, Scalar, TensorType, Type};
@@ -17,10 +17,10 @@ use tiga_source::unknown;
 #[derive(Debug, clap::Args)]
 pub(super) struct InputArgs {
     /// Binds a graph: .mtx, .npz, an edge list (.txt .tsv .csv .edges .el), or an array [2, E] of edges (.npy,
-    /// .npz:NAME).
+    /// .npz:NAME, .safetensors:NAME).
     #[arg(long = "graph", value_name = "G=FILE")]
     graphs: Vec<Named<GraphSource>>,
-    /// Binds an array or number: FILE.npy, FILE.npz:NAME, a number, or G.values for a graph's edge values. With
+    /// Binds an array or number: FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME, a number, or G.values for a graph's edge values. With
     /// `:input-order` behind it, an array has a row for each line of its graph's file.
     #[arg(long = "in", value_name = "X=FILE|NUMBER|G.values")]
     arrays: Vec<Named>,
@@ -43,6 +43,7 @@ fn unique<'a, T>(option: &str, all: &'a [Named<T>]) -> Result<IndexMap<&'a str, 
 impl InputArgs {
     /// The arguments of a program, in its order.
     pub(super) fn values(&self, program: &ProgramInfo) -> Result<Vec<Value>> {
+        check_standard_input(&self.graphs, &self.arrays)?;
         let limits = Limits::of_this_machine();
         let mut graphs = unique("--graph", &self.graphs)?;
         let mut arrays = unique("--in", &self.arrays)?;
@@ -100,11 +101,8 @@ impl InputArgs {
 
     /// Files that may be read.
     pub(super) fn files(&self) -> Vec<&Path> {
-        let mut out: Vec<&Path> = self.graphs.iter().map(|graph| graph.value.path()).collect();
-        for array in &self.arrays {
-            out.push(split_member(array.value.strip_suffix(INPUT_ORDER).unwrap_or(&array.value)).0);
-        }
-        out
+        let graphs = self.graphs.iter().filter_map(|graph| graph.value.path());
+        graphs.chain(self.arrays.iter().filter_map(|array| array_path(&array.value))).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::inspect::type_text;
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use tiga_bundle::{Param, Program, Type};
-use tiga_formats::{Counted, GraphSource, Named};
+use tiga_formats::{Counted, GraphSource, Named, check_standard_input};
 use tiga_source::unknown;
 
 /// Every `--graph`, `--in` and `--dim` names what it may bind, once, and no parameter is left over.
@@ -23,6 +23,7 @@ pub(crate) fn check(
             bail!("`{twice}` is bound twice by {option}");
         }
     }
+    check_standard_input(graphs, arrays)?;
     for named in graphs {
         if !is_graph(find(program, "graph", &named.name)?) {
             bail!("`{0}` is an array or a number: bind it with --in {0}=…", named.name);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tiga_abi::DType;
 use tiga_bundle::{Program, Type};
 use tiga_formats::{
-    Array, Counted, GraphSource, INPUT_ORDER, INPUTS_HELP, Limits, Named, Names, Tolerance, compare, save_array,
+    Array, Counted, GraphSource, INPUTS_HELP, Limits, Named, Names, Tolerance, array_path, compare, save_array,
     split_member,
 };
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
@@ -36,10 +36,10 @@ pub(crate) struct Run {
     /// The program; may be left out if the bundle has only one.
     program: Option<String>,
     /// Binds a graph: .mtx, .npz, an edge list (.txt .tsv .csv .edges .el), or an array [2, E] of edges (.npy,
-    /// .npz:NAME).
+    /// .npz:NAME, .safetensors:NAME).
     #[arg(long = "graph", value_name = "G=FILE")]
     graphs: Vec<Named<GraphSource>>,
-    /// Binds an array or number: a .npy file, FILE.npz:NAME, a number, or G.values for a graph's edge values; with
+    /// Binds an array or number: FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME, a number, or G.values for a graph's edge values; with
     /// `:input-order` behind a file, an edge field has a row for each line of its graph's file.
     #[arg(long = "in", value_name = "X=FILE|NUMBER|G.values")]
     inputs: Vec<Named>,
@@ -155,11 +155,12 @@ impl Run {
     fn sources(&self, program: &Program) -> Result<Vec<Source>> {
         let mut out = vec![Source { path: self.bundle.clone(), option: "the bundle".into() }];
         for Named { name, value } in &self.graphs {
-            out.push(Source { path: value.path().into(), option: format!("--graph {name}={value}") });
+            let option = format!("--graph {name}={value}");
+            out.extend(value.path().map(|path| Source { path: path.into(), option }));
         }
         for Named { name, value } in &self.inputs {
-            let path = split_member(value.strip_suffix(INPUT_ORDER).unwrap_or(value)).0.into();
-            out.push(Source { path, option: format!("--in {name}={value}") });
+            let option = format!("--in {name}={value}");
+            out.extend(array_path(value).map(|path| Source { path: path.into(), option }));
         }
         for text in &self.expected {
             let path = split_member(file_of(program, text)?).0.into();

@@ -1,11 +1,13 @@
-//! Edge lists: `src dst` or `src dst value` a line, nodes numbered from 0.
+//! Edge lists: `src dst` or `src dst value` a line, nodes numbered from 0 or named.
 
+use crate::fields::{Delimiter, FieldError, FirstLine, fields, first_line};
 use crate::graph::GraphFile;
-use crate::input::{LineError, Lines, parse_position, quote, words};
+use crate::input::{LineError, Lines, parse_position, quote};
 use crate::limits::{TooSparse, WouldNotFit, check_nodes};
 use crate::number::{NumberKind, Words};
 use crate::text_edges::{BYTES_PER_EDGE, BYTES_PER_ROW, MAX_NODES, Mirror, TextEdges};
-use crate::{CsrError, Limits, NodeCounts};
+use crate::{CsrError, End, Limits, Names, NodeCounts};
+use indexmap::IndexSet;
 use std::io::BufRead;
 
 /// Lines that begin so are skipped.
@@ -37,6 +39,34 @@ pub enum EdgeListError {
         /// The number of nodes at this end.
         count: u64,
     },
+    /// A name that is no text.
+    #[error("line {line}: node `{found}` is not UTF-8")]
+    Name {
+        /// The line.
+        line: u64,
+        /// The word.
+        found: String,
+    },
+    /// More names than nodes are numbered.
+    #[error("line {line}: more than {MAX_NODES} names of nodes")]
+    TooManyNames {
+        /// The line.
+        line: u64,
+    },
+    /// Fields that cannot be told apart.
+    #[error("line {line}: {error}")]
+    Field {
+        /// The line.
+        line: u64,
+        /// Why.
+        error: FieldError,
+    },
+    /// A header whose columns stand in another order than they are read in.
+    #[error("line {line}: the header has the destination first; an edge is read as source destination")]
+    Backwards {
+        /// The line.
+        line: u64,
+    },
     /// A value that is no number.
     #[error("line {line}: `{found}` is not {expected}")]
     Value {
@@ -63,11 +93,13 @@ pub enum EdgeListError {
 pub struct EdgeListOptions {
     /// The number of nodes; without it there is one set of them, as large as the largest number needs.
     pub nodes: Option<NodeCounts>,
+    /// Whether nodes have names, any words: the first one is node 0, the next new one node 1. Then `nodes` says nothing.
+    pub named: bool,
 }
 
-/// Reads a file of `size` bytes. Words stand between spaces, tabs or commas; `#` and `%` lines are comments; all edges
-/// have a value or none has. Unless the options count them there are as many sources as destinations, the largest number
-/// plus one, which may be a million and one a byte of the file.
+/// Reads a file of `size` bytes. Fields stand between semicolons, commas, tabs or spaces; `#` and `%` lines are comments,
+/// and a first line of words is a header; all edges have a value or none has. Unless the options count them there are as
+/// many sources as destinations, the largest number plus one, which may be a million and one a byte of the file.
 ///
 /// # Errors
 /// [`EdgeListError`]; nothing is skipped or repaired.
@@ -78,25 +110,35 @@ pub fn read(
     limits: &Limits,
 ) -> Result<GraphFile, EdgeListError> {
     let mut lines = Lines::new(reader);
+    let mut nodes = Nodes::of(options, limits);
     let mut edges: Option<TextEdges> = None;
-    let NodeCounts { sources, destinations } = options.nodes.unwrap_or(NodeCounts::both(MAX_NODES));
-    let counts = NodeCounts { sources: sources.min(MAX_NODES), destinations: destinations.min(MAX_NODES) };
+    let mut first = true;
     while let Some((line, text)) = lines.next_content(COMMENTS)? {
+        let fields =
+            fields(text, Delimiter::of(text, options.named)).map_err(|error| EdgeListError::Field { line, error })?;
+        if std::mem::take(&mut first) {
+            match first_line(text, &fields, options.named) {
+                FirstLine::Header => continue,
+                FirstLine::Backwards => return Err(EdgeListError::Backwards { line }),
+                FirstLine::Edge => {}
+            }
+        }
         if edges.is_none() {
             // How many edges follow is not known; lines like the first one are assumed.
-            let with_value = words(text, is_separator).count() > 2;
+            let with_value = fields.len() > 2;
             let guess = size / (text.len() as u64 + 1);
             limits.check(guess * (BYTES_PER_EDGE + BYTES_PER_ROW) + if with_value { size } else { 0 })?;
             edges = Some(TextEdges::new(with_value.then(Words::default)));
         }
         if let Some(edges) = &mut edges {
-            read_edge(line, text, counts, edges)?;
+            read_edge(line, &fields, &mut nodes, edges)?;
         }
     }
     let edges = edges.unwrap_or_else(|| TextEdges::new(None));
-    let NodeCounts { sources, destinations } = match options.nodes {
-        Some(nodes) => nodes,
-        None => {
+    let NodeCounts { sources, destinations } = match (&nodes, options.nodes) {
+        (Nodes::Named { names, .. }, _) => NodeCounts::both(names.len() as u64),
+        (Nodes::Numbered(_), Some(nodes)) => nodes,
+        (Nodes::Numbered(_), None) => {
             let nodes = edges.num_nodes();
             check_nodes(nodes, size)?;
             NodeCounts::both(nodes)
@@ -104,16 +146,77 @@ pub fn read(
     };
     let rows = sources.max(destinations).saturating_mul(BYTES_PER_ROW);
     limits.check(rows.saturating_add(edges.len() as u64 * BYTES_PER_EDGE))?;
-    Ok(edges.into_graph(sources, destinations, Mirror::No)?)
+    let mut file = edges.into_graph(sources, destinations, Mirror::No)?;
+    file.names = nodes.into_names();
+    Ok(file)
+}
+
+/// How nodes are written.
+enum Nodes<'l> {
+    /// From 0, below these counts.
+    Numbered(NodeCounts),
+    /// By name; the position of a name is its node.
+    Named { names: IndexSet<Box<str>>, bytes: u64, limits: &'l Limits },
+}
+
+/// Memory that a name takes besides its own bytes, its places in the set and in the graph's text included.
+const BYTES_PER_NAME: u64 = 64;
+
+impl<'l> Nodes<'l> {
+    fn of(options: &EdgeListOptions, limits: &'l Limits) -> Self {
+        if options.named {
+            return Nodes::Named { names: IndexSet::new(), bytes: 0, limits };
+        }
+        let NodeCounts { sources, destinations } = options.nodes.unwrap_or(NodeCounts::both(MAX_NODES));
+        Nodes::Numbered(NodeCounts { sources: sources.min(MAX_NODES), destinations: destinations.min(MAX_NODES) })
+    }
+
+    /// The node at an end of an edge.
+    fn node(&mut self, line: u64, word: &[u8], end: End) -> Result<u64, EdgeListError> {
+        match self {
+            Nodes::Numbered(counts) => {
+                let count = if end == End::Source { counts.sources } else { counts.destinations };
+                let node = parse_position(word).filter(|node| *node < count);
+                node.ok_or_else(|| EdgeListError::Node { line, found: quote(word), count })
+            }
+            Nodes::Named { names, bytes, limits } => {
+                let name = std::str::from_utf8(word).map_err(|_| EdgeListError::Name { line, found: quote(word) })?;
+                if let Some(node) = names.get_index_of(name) {
+                    return Ok(node as u64);
+                }
+                if names.len() as u64 >= MAX_NODES {
+                    return Err(EdgeListError::TooManyNames { line });
+                }
+                *bytes += BYTES_PER_NAME + 2 * name.len() as u64;
+                if names.len().is_power_of_two() {
+                    limits.check(2 * *bytes)?;
+                }
+                Ok(names.insert_full(name.into()).0 as u64)
+            }
+        }
+    }
+
+    fn into_names(self) -> Option<Names> {
+        match self {
+            Nodes::Numbered(_) => None,
+            Nodes::Named { names, .. } => {
+                let mut text = String::new();
+                for name in names {
+                    text.push_str(&name);
+                    text.push('\n');
+                }
+                Some(Names::from_lines(text))
+            }
+        }
+    }
 }
 
 fn below(count: u64) -> String {
     count.checked_sub(1).map_or("of no node: there is none".into(), |last| format!("from 0 to {last}"))
 }
 
-fn read_edge(line: u64, text: &[u8], counts: NodeCounts, out: &mut TextEdges) -> Result<(), EdgeListError> {
-    let found: Vec<&[u8]> = words(text, is_separator).take(4).collect();
-    match (&found[..], &mut out.words) {
+fn read_edge(line: u64, fields: &[&[u8]], nodes: &mut Nodes<'_>, out: &mut TextEdges) -> Result<(), EdgeListError> {
+    match (fields, &mut out.words) {
         ([_, _], None) => {}
         ([_, _, word], Some(values)) => {
             if !NumberKind::Real.accepts(word) {
@@ -124,17 +227,11 @@ fn read_edge(line: u64, text: &[u8], counts: NodeCounts, out: &mut TextEdges) ->
         }
         (_, values) => {
             let expected = if values.is_some() { "source destination value" } else { "source destination" };
-            return Err(EdgeListError::Arity { line, found: found.len(), expected });
+            return Err(EdgeListError::Arity { line, found: fields.len(), expected });
         }
     }
-    let node = |word: &[u8], count: u64| {
-        let node = parse_position(word).filter(|node| *node < count);
-        node.ok_or_else(|| EdgeListError::Node { line, found: quote(word), count })
-    };
-    out.push(node(found[0], counts.sources)?, node(found[1], counts.destinations)?);
+    let src = nodes.node(line, fields[0], End::Source)?;
+    let dst = nodes.node(line, fields[1], End::Destination)?;
+    out.push(src, dst);
     Ok(())
-}
-
-fn is_separator(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == b','
 }

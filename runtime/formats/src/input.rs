@@ -1,5 +1,6 @@
 //! Untrusted input: regular files of known size, and lines of bounded length.
 
+use crate::{Limits, WouldNotFit};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::Path;
@@ -18,6 +19,9 @@ pub enum InputError {
     /// A directory, pipe or device, whose size says nothing.
     #[error("is not a regular file")]
     NotARegularFile,
+    /// The standard input needs more memory than is allowed.
+    #[error(transparent)]
+    WouldNotFit(#[from] WouldNotFit),
 }
 
 /// A file and its size when it was opened; what is appended later is not read.
@@ -35,6 +39,27 @@ pub(crate) fn open_file(path: &Path) -> Result<(File, u64), InputError> {
         return Err(InputError::NotARegularFile);
     }
     Ok((file, metadata.len()))
+}
+
+/// The name that means the standard input.
+pub(crate) const STANDARD_INPUT: &str = "-";
+
+/// All of the standard input and its size. It is held in memory, as its size must be known before it is read.
+pub(crate) fn standard_input(limits: &Limits) -> Result<(io::Cursor<Vec<u8>>, u64), InputError> {
+    read_all(io::stdin().lock(), limits)
+}
+
+fn read_all(mut reader: impl Read, limits: &Limits) -> Result<(io::Cursor<Vec<u8>>, u64), InputError> {
+    let mut bytes = Vec::new();
+    loop {
+        let piece = (bytes.len() as u64).max(MAX_LINE);
+        // What is there is copied when it grows.
+        limits.check(2 * (bytes.len() as u64 + piece))?;
+        if (reader.by_ref().take(piece).read_to_end(&mut bytes)? as u64) < piece {
+            let size = bytes.len() as u64;
+            return Ok((io::Cursor::new(bytes), size));
+        }
+    }
 }
 
 /// Opens a regular file to be read once from its beginning.
@@ -105,9 +130,14 @@ pub(crate) fn words(line: &[u8], is_separator: fn(u8) -> bool) -> impl Iterator<
 
 /// The beginning of a bad word, printable.
 pub(crate) fn quote(word: &[u8]) -> String {
-    let text = String::from_utf8_lossy(word);
-    let mut out: String = text.chars().take(MAX_QUOTE).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MAX_QUOTE).is_some() {
+    printable(word, MAX_QUOTE)
+}
+
+/// The first `most` characters of a text, printable.
+pub(crate) fn printable(text: &[u8], most: usize) -> String {
+    let text = String::from_utf8_lossy(text);
+    let mut out: String = text.chars().take(most).flat_map(char::escape_debug).collect();
+    if text.chars().nth(most).is_some() {
         out.push('…');
     }
     out

@@ -6,10 +6,13 @@
 mod array;
 mod atomic;
 mod compare;
+mod compressed;
 mod convert;
 mod csr;
+mod decode;
 mod edge_index;
 pub mod edge_list;
+mod fields;
 mod graph;
 mod graph_npz;
 mod graph_source;
@@ -24,23 +27,29 @@ pub mod npy;
 pub mod npz;
 mod number;
 mod open;
+pub mod safetensors;
 mod scalar;
 mod text_edges;
 
 pub use array::{Array, ArrayError, ArrayType, Elements, element_count};
 pub use atomic::{WriteError, WriteErrorKind, WriteSeek, check_array_target, file_identity, write_file};
 pub use compare::{Comparison, Pair, ShapesDiffer, Tolerance, compare};
+pub use compressed::{Packing, UnpackError};
 pub use convert::{Conversion, ConvertError};
 pub use csr::{Csr, CsrError, End};
 pub use edge_index::EdgeIndexError;
+pub use fields::FieldError;
 pub use graph::{GraphFile, ValuesError};
 pub use graph_npz::GraphNpzError;
-pub use graph_source::{GraphSource, NodeCounts, NotNodeCounts};
+pub use graph_source::{GraphSource, GraphSourceError, NodeCounts};
 pub use indices::Indices;
 pub use input::{InputError, LineError};
 pub use interrupt::remove_unfinished_on_signals;
 pub use limits::{Limits, TooSparse, WouldNotFit};
-pub use named::{Counted, INPUT_ORDER, INPUTS_HELP, Named, NotCounted, NotNamed, is_array_file};
+pub use named::{
+    Counted, INPUT_ORDER, INPUTS_HELP, Named, NotCounted, NotNamed, StandardInputTwice, array_path,
+    check_standard_input, is_array_file,
+};
 pub use names::Names;
 pub use number::NotOfType;
 pub use open::{FileError, FileErrorKind, open_array, open_graph, save_array, save_arrays, split_member};

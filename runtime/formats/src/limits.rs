@@ -5,6 +5,10 @@ use std::fs;
 /// Nodes that any file may name; see [`check_nodes`].
 const FREE_NODES: u64 = 1_000_000;
 
+/// What a compressed file may hold unpacked: this much, and [`RATIO`] times its own size.
+const FREE_UNPACKED: u64 = 16 << 20;
+const RATIO: u64 = 16;
+
 /// Bytes that are given without asking the system first whether it has them.
 const FREE: u64 = 16 << 20;
 
@@ -64,6 +68,11 @@ impl Limits {
     pub(crate) fn check(&self, needed: u64) -> Result<(), WouldNotFit> {
         if needed > self.memory { Err(WouldNotFit { needed, limit: self.memory }) } else { Ok(()) }
     }
+}
+
+/// How many bytes are unpacked from a compressed file of `size` bytes; the rest is a bomb.
+pub(crate) fn most_unpacked(size: u64) -> u64 {
+    FREE_UNPACKED.saturating_add(size.saturating_mul(RATIO))
 }
 
 fn mem_available(meminfo: &str) -> Option<u64> {

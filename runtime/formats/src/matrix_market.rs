@@ -8,6 +8,7 @@ use crate::text_edges::{BYTES_PER_EDGE, BYTES_PER_ROW, MAX_NODES, Mirror, TextEd
 use crate::{CsrError, Limits};
 use std::io::BufRead;
 
+const BANNER: &[u8] = b"%%MatrixMarket";
 /// Lines that begin so are skipped.
 const COMMENT: &[u8] = b"%";
 /// The bytes of the shortest entry, `1 1` and its line end.
@@ -171,6 +172,11 @@ pub fn read(reader: impl BufRead, size: u64, limits: &Limits) -> Result<GraphFil
         return Err(MatrixMarketError::TooMany { line, expected: extent.entries });
     }
     Ok(out.into_graph(extent.columns, extent.rows, banner.mirror)?)
+}
+
+/// Whether bytes begin as a file in this format does.
+pub(crate) fn is_banner(bytes: &[u8]) -> bool {
+    bytes.get(..BANNER.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(BANNER))
 }
 
 /// What the first line says.

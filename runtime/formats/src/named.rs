@@ -1,6 +1,9 @@
 //! `NAME=VALUE` as command lines bind inputs.
 
+use crate::input::STANDARD_INPUT;
+use crate::{GraphSource, split_member};
 use std::num::IntErrorKind;
+use std::path::Path;
 use std::str::FromStr;
 
 /// What may be bound, for the help of a command: graphs after `--graph`, arrays and numbers after `--in`.
@@ -9,20 +12,26 @@ Graphs (--graph):
   .mtx       Matrix Market: entry (i, j) is the edge j → i, numbered from 1; a symmetric line is two
              edges
   .txt .tsv .csv .edges .el
-             edge list: `src dst [weight]` a line, numbered from 0; comments begin with # or %
-  .npy .npz:NAME
+             edge list: `src dst [weight]` a line, numbered from 0, with commas, semicolons, tabs or
+             spaces between them; a first line of words is a header; comments begin with # or %
+  FILE.csv:names
+             an edge list whose nodes have names, numbered in the order in which they come
+  .gz .zst   behind .mtx and the endings of edge lists: compressed
+  .npy .npz:NAME .safetensors:NAME
              edge_index: integers [2, E], row 0 the sources, row 1 the destinations, numbered from 0
   FILE:nodes=N
              an edge list or edge_index with N nodes; without it the largest number says how many;
              :nodes=N,M for N sources and M destinations
+  -          the standard input: Matrix Market if it begins so, else an edge list
   .npz       arrays row_ptr, col_idx, num_src: for each destination its sources; or src and dst; or
              what SciPy saves
 
 Arrays and numbers (--in):
   0.85       a number; true or false for a bool
-  FILE.npy, FILE.npz:NAME
+  FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME
              an array, for a number one of shape []; an edge field has its rows in the order of CSR:
              by destination, then as in the graph's file
+  -          the standard input: an .npy file; only one input can be read from there
   FILE.npy:input-order
              an edge field that has one row for each line of the graph's file; both edges of a
              symmetric line get it
@@ -53,8 +62,41 @@ pub const INPUT_ORDER: &str = ":input-order";
 
 /// Whether a text can only mean an array in a file.
 pub fn is_array_file(text: &str) -> bool {
-    let text = text.strip_suffix(INPUT_ORDER).unwrap_or(text).to_ascii_lowercase();
-    text.ends_with(".npy") || text.ends_with(".npz") || text.contains(".npz:")
+    let text = array_file(text).to_ascii_lowercase();
+    let archives = [".npz", ".safetensors"];
+    text == STANDARD_INPUT
+        || text.ends_with(".npy")
+        || archives.iter().any(|end| text.ends_with(end) || text.contains(&format!("{end}:")))
+}
+
+/// The file that `--in` names, or the standard input, without what is said of it.
+fn array_file(text: &str) -> &str {
+    text.strip_suffix(INPUT_ORDER).unwrap_or(text)
+}
+
+/// The file that `--in` names, should it name one; nothing for the standard input.
+pub fn array_path(text: &str) -> Option<&Path> {
+    let file = array_file(text);
+    if file == STANDARD_INPUT { None } else { Some(split_member(file).0) }
+}
+
+/// Two inputs that would both be read from the standard input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the standard input can be read once: {0} and {1} ask for it")]
+pub struct StandardInputTwice(String, String);
+
+/// Of all the files named, each with the option that names it, at most one is the standard input.
+///
+/// # Errors
+/// [`StandardInputTwice`], which names the first two options.
+pub fn check_standard_input(graphs: &[Named<GraphSource>], arrays: &[Named]) -> Result<(), StandardInputTwice> {
+    let graphs = graphs.iter().filter(|g| g.value.path().is_none()).map(|g| format!("--graph {}={}", g.name, g.value));
+    let arrays = arrays.iter().filter(|a| array_path(&a.value).is_none());
+    let mut all = graphs.chain(arrays.map(|a| format!("--in {}={}", a.name, a.value)));
+    match (all.next(), all.next()) {
+        (Some(first), Some(second)) => Err(StandardInputTwice(first, second)),
+        _ => Ok(()),
+    }
 }
 
 impl<T: FromStr> FromStr for Named<T> {

@@ -1,6 +1,7 @@
 //! NumPy's `.npy` files, versions 1 to 3: reading either order and either byte order, writing version 1.
 
 use crate::array::{element_count, map_elements};
+use crate::decode::{DecodeError, Stored, fill, read_elements};
 use crate::{Array, ArrayType, Elements};
 use std::io::{self, Read, Write};
 
@@ -10,7 +11,7 @@ const MAX_HEADER: u64 = 64 * 1024;
 /// The longest byte string that is read.
 const MAX_WORD: u64 = 64;
 /// NumPy's own limit.
-const MAX_DIMENSIONS: usize = 64;
+pub(crate) const MAX_DIMENSIONS: usize = 64;
 /// The body starts at a multiple of this.
 const ALIGNMENT: usize = 64;
 
@@ -48,7 +49,7 @@ pub enum NpyError {
         expected: &'static str,
     },
     /// An element type that is not read: structures, strings, objects, complex numbers and other widths.
-    #[error("elements of type `{found}` are not read (bool, int8 to int64, uint8 to uint32, float32, float64 are)")]
+    #[error("elements of type `{found}` are not read (bool, int8 to int64, uint8 to uint32, float16 to float64 are)")]
     ElementType {
         /// NumPy's name of it.
         found: String,
@@ -90,8 +91,8 @@ struct Header {
 }
 
 /// Reads an array of `size` bytes, header included. Column-major arrays are reordered, big-endian ones swapped;
-/// `int8 int16 uint16` become `i32` and `uint32` becomes `i64`, all exact. Memory grows with the bytes read, not with
-/// what the header claims.
+/// `int8 int16 uint16` become `i32`, `uint32` `i64` and `float16` `f32`, all exact. Memory grows with the bytes read, not
+/// with what the header claims.
 ///
 /// # Errors
 /// [`NpyError`].
@@ -151,70 +152,44 @@ fn read_header(reader: &mut impl Read, size: u64) -> Result<(Header, u64), NpyEr
     Ok((header, size - prefix - length))
 }
 
-/// `read_exact` whose error at the end of the file is the format's, not the system's.
-fn fill(reader: &mut impl Read, bytes: &mut [u8]) -> Result<(), NpyError> {
-    let expected = bytes.len() as u64;
-    reader.read_exact(bytes).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => NpyError::BodySize { found: 0, expected },
-        _ => NpyError::Io(error),
-    })
+impl From<DecodeError> for NpyError {
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::Io(error) => NpyError::Io(error),
+            DecodeError::Short(expected) => NpyError::BodySize { found: 0, expected },
+            DecodeError::Bool { position, found } => NpyError::Bool { position, found },
+        }
+    }
 }
 
 fn read_body(reader: &mut impl Read, descr: &str, count: usize, body: u64) -> Result<Elements, NpyError> {
     let unknown = || NpyError::ElementType { found: crate::input::quote(descr.as_bytes()) };
     let (order, kind) = descr.split_at_checked(1).ok_or_else(unknown)?;
-    let width: u64 = kind.get(1..).and_then(|w| w.parse().ok()).ok_or_else(unknown)?;
-    let swap = match order {
-        "<" | "=" => false,
-        ">" => true,
-        "|" if width == 1 => false,
+    let stored = match kind {
+        "b1" => Stored::Bool,
+        "u1" => Stored::U8,
+        "i1" => Stored::I8,
+        "i2" => Stored::I16,
+        "u2" => Stored::U16,
+        "i4" => Stored::I32,
+        "u4" => Stored::U32,
+        "i8" => Stored::I64,
+        "f2" => Stored::F16,
+        "f4" => Stored::F32,
+        "f8" => Stored::F64,
         _ => return Err(unknown()),
     };
-    let expected = count as u64 * width.min(8);
-    let check = || if body == expected { Ok(()) } else { Err(NpyError::BodySize { found: body, expected }) };
-    macro_rules! elements {
-        ($file:ty, $into:ident) => {{
-            check()?;
-            let decode = if swap { <$file>::from_be_bytes } else { <$file>::from_le_bytes };
-            Elements::$into(decode_all(reader, count, |bytes| decode(bytes).into())?)
-        }};
-    }
-    Ok(match kind {
-        "b1" => {
-            check()?;
-            let bytes = decode_all(reader, count, u8::from_le_bytes)?;
-            match bytes.iter().position(|b| *b > 1) {
-                Some(position) => return Err(NpyError::Bool { position, found: bytes[position] }),
-                None => Elements::Bool(bytes),
-            }
-        }
-        "u1" => elements!(u8, U8),
-        "i1" => elements!(i8, I32),
-        "i2" => elements!(i16, I32),
-        "u2" => elements!(u16, I32),
-        "i4" => elements!(i32, I32),
-        "u4" => elements!(u32, I64),
-        "i8" => elements!(i64, I64),
-        "f4" => elements!(f32, F32),
-        "f8" => elements!(f64, F64),
+    let big_endian = match order {
+        "<" | "=" => false,
+        ">" => true,
+        "|" if stored.bytes() == 1 => false,
         _ => return Err(unknown()),
-    })
-}
-
-/// Reads `count` elements of `N` bytes in pieces of 64 KiB.
-fn decode_all<const N: usize, T>(
-    reader: &mut impl Read,
-    count: usize,
-    decode: impl Fn([u8; N]) -> T,
-) -> Result<Vec<T>, NpyError> {
-    let mut piece = vec![0; 64 * 1024];
-    let mut out = Vec::with_capacity(count.min(piece.len()));
-    while out.len() < count {
-        let bytes = piece.len().min((count - out.len()) * N);
-        fill(reader, &mut piece[..bytes])?;
-        out.extend(piece[..bytes].as_chunks().0.iter().map(|bytes| decode(*bytes)));
+    };
+    let expected = count as u64 * stored.bytes();
+    if body != expected {
+        return Err(NpyError::BodySize { found: body, expected });
     }
-    Ok(out)
+    Ok(read_elements(reader, stored, big_endian, count)?)
 }
 
 /// C order from column-major order.

@@ -1,6 +1,7 @@
 //! NumPy's `.npz` archives: named arrays in a ZIP file, stored or deflated.
 
 use crate::input::InputError;
+use crate::limits::most_unpacked;
 use crate::npy::NpyError;
 use crate::{Array, Limits, WouldNotFit, input, npy};
 use std::fs::File;
@@ -9,10 +10,6 @@ use std::path::Path;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
-
-/// What an archive may hold unpacked: this much, and [`RATIO`] times its own size.
-const FREE: u64 = 16 << 20;
-const RATIO: u64 = 16;
 
 /// Why an archive or a member of it is not read.
 #[derive(Debug, thiserror::Error)]
@@ -140,7 +137,7 @@ impl Npz {
         let mut file = self.archive.by_name(&format!("{member}.npy")).map_err(damaged)?;
         let claim = file.size();
         let size = self.unpacked.saturating_add(claim);
-        let allowed = FREE.saturating_add(self.size.saturating_mul(RATIO));
+        let allowed = most_unpacked(self.size);
         if size > allowed {
             return Err(NpzError::Bomb { member: member.to_owned(), size, allowed });
         }

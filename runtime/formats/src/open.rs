@@ -1,12 +1,14 @@
 //! The front door: a file by its name.
 
+use crate::compressed::UnpackError;
 use crate::edge_index::EdgeIndexError;
 use crate::edge_list::EdgeListError;
 use crate::graph_npz::GraphNpzError;
-use crate::input::{self, InputError};
+use crate::input::{self, InputError, STANDARD_INPUT};
 use crate::matrix_market::MatrixMarketError;
 use crate::npy::NpyError;
 use crate::npz::{Npz, NpzError};
+use crate::safetensors::{Safetensors, SafetensorsError};
 use crate::{Array, GraphFile, GraphSource, Limits, WouldNotFit, WriteError, npy, npz, write_file};
 use std::path::{Path, PathBuf};
 
@@ -44,6 +46,9 @@ pub enum FileErrorKind {
     /// Not an archive, or not one with this member.
     #[error(transparent)]
     Npz(#[from] NpzError),
+    /// Not a file of this kind, or not one with this array.
+    #[error(transparent)]
+    Safetensors(#[from] SafetensorsError),
     /// Not a graph in an archive.
     #[error(transparent)]
     GraphNpz(#[from] GraphNpzError),
@@ -53,12 +58,27 @@ pub enum FileErrorKind {
     /// `:nodes` for a file that says it.
     #[error("this kind of file says how many nodes there are: `:nodes` is for edge lists and edge_index arrays")]
     OwnNodes,
+    /// `:names` for a file whose nodes are numbers.
+    #[error("the nodes of this kind of file are numbers: `:names` is for edge lists")]
+    NoNames,
+    /// A compressed file that is not unpacked.
+    #[error(transparent)]
+    Unpack(#[from] UnpackError),
+    /// The name before `.gz` or `.zst` says no format that is unpacked.
+    #[error("the name before its last ending ends in none of {known}, which are what is unpacked")]
+    UnknownPacked {
+        /// The endings that are.
+        known: &'static str,
+    },
     /// Several arrays, and none was named.
-    #[error("name one of its arrays as FILE.npz:NAME; it has {}", .found.join(", "))]
+    #[error("name one of its arrays as FILE:NAME; it has {}", .found.join(", "))]
     WhichMember {
         /// The names there are, at most 16 of them.
         found: Vec<String>,
     },
+    /// An archive with nothing in it.
+    #[error("holds no array")]
+    NoMember,
     /// The name says no format.
     #[error("the name ends in none of {known}, so its format is not known")]
     UnknownFormat {
@@ -75,7 +95,8 @@ pub fn open_graph(path: &Path, limits: &Limits) -> Result<GraphFile, FileError> 
     GraphSource::from(path).open(limits)
 }
 
-/// Reads an array: `FILE.npy`, or `FILE.npz:member`, where the member may be left out if there is one only.
+/// Reads an array: `-`, an .npy file by the standard input, `FILE.npy`, `FILE.npz:member` or `FILE.safetensors:member`, where the member may be left out if there
+/// is one only.
 ///
 /// # Errors
 /// [`FileError`].
@@ -87,6 +108,10 @@ pub fn open_array(spec: &str, limits: &Limits) -> Result<Array, FileError> {
 
 /// The array of a file, or one of those in an archive, and the size of the file.
 pub(crate) fn open_member(path: &Path, member: Option<&str>, limits: &Limits) -> Result<(Array, u64), FileErrorKind> {
+    if path == Path::new(STANDARD_INPUT) {
+        let (reader, size) = input::standard_input(limits)?;
+        return Ok((npy::read(reader, size)?, size));
+    }
     match extension(path).as_str() {
         "npy" => {
             let (reader, size) = input::open(path)?;
@@ -96,21 +121,39 @@ pub(crate) fn open_member(path: &Path, member: Option<&str>, limits: &Limits) ->
         "npz" => {
             let mut npz = Npz::open(path, limits)?;
             let names: Vec<String> = npz.names().take(MAX_NAMES).map(str::to_owned).collect();
-            let array = match (member, &names[..]) {
-                (Some(member), _) => npz.array(member)?,
-                (None, [only]) => npz.array(only)?,
-                (None, _) => return Err(FileErrorKind::WhichMember { found: names }),
-            };
+            let array = npz.array(&one_of(member, names)?)?;
             Ok((array, npz.size()))
         }
-        _ => Err(FileErrorKind::UnknownFormat { known: ".npy, .npz" }),
+        "safetensors" => {
+            let mut file = Safetensors::open(path, limits)?;
+            let names: Vec<String> = file.names().take(MAX_NAMES).map(str::to_owned).collect();
+            let array = file.array(&one_of(member, names)?)?;
+            Ok((array, file.size()))
+        }
+        _ => Err(FileErrorKind::UnknownFormat { known: ".npy, .npz, .safetensors" }),
     }
 }
 
-/// The file and the member of an archive that `FILE.npz:member` names, unless there is a file of that whole name.
+/// The array asked for, or the only one there is.
+fn one_of(member: Option<&str>, mut names: Vec<String>) -> Result<String, FileErrorKind> {
+    match (member, names.len()) {
+        (Some(member), _) => Ok(member.to_owned()),
+        (None, 0) => Err(FileErrorKind::NoMember),
+        (None, 1) => Ok(names.remove(0)),
+        (None, _) => Err(FileErrorKind::WhichMember { found: names }),
+    }
+}
+
+/// Whether a file holds several arrays, by its name.
+pub(crate) fn is_archive(path: &Path) -> bool {
+    matches!(extension(path).as_str(), "npz" | "safetensors")
+}
+
+/// The file and the array in it that `FILE.npz:NAME` or `FILE.safetensors:NAME` names, unless there is a file of that
+/// whole name.
 pub fn split_member(spec: &str) -> (&Path, Option<&str>) {
     match spec.rsplit_once(':') {
-        Some((path, member)) if extension(Path::new(path)) == "npz" && !Path::new(spec).exists() => {
+        Some((path, member)) if is_archive(Path::new(path)) && !Path::new(spec).exists() => {
             (Path::new(path), Some(member))
         }
         _ => (Path::new(spec), None),

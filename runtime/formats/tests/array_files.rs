@@ -126,10 +126,12 @@ fn npy_refusals_say_where() {
     ] {
         assert_eq!(read(&bytes).unwrap_err().to_string(), message);
     }
-    for descr in ["<c8", "<f2", "<U3", "|O", "<M8[s]", "", "f8", "<f", "<u8", "|f8", "<f99999999999999999999", "é"] {
+    for descr in ["<c8", "<f1", "<U3", "|O", "<M8[s]", "", "f8", "<f", "<u8", "|f8", "<f99999999999999999999", "é"] {
         let error = read(&file(1, &header(descr, "(1,)"), &body(8))).unwrap_err();
         assert!(matches!(error, NpyError::ElementType { .. }), "{descr}: {error}");
     }
+    let half = read(&file(1, &header(">f2", "(1,)"), &[0x3e, 0x00])).unwrap();
+    assert_eq!(half.elements(), &Elements::F32(vec![1.5]));
     let structure = "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}";
     assert!(matches!(read(&file(1, structure, &body(8))), Err(NpyError::ElementType { .. })));
 }
@@ -145,7 +147,7 @@ fn archives_hold_arrays_by_name() {
     assert_eq!(open_array(&spec(":weights/y"), &LIMITS).unwrap(), y);
     let message = |member| open_array(&spec(member), &LIMITS).unwrap_err().kind.to_string();
     assert_eq!(message(":z"), "has no member `z`; it has x, weights/y");
-    assert_eq!(message(""), "name one of its arrays as FILE.npz:NAME; it has x, weights/y");
+    assert_eq!(message(""), "name one of its arrays as FILE:NAME; it has x, weights/y");
     let first = std::fs::read(&path).unwrap();
     save_arrays(&path, [("x", &x), ("weights/y", &y)]).unwrap();
     assert_eq!(first, std::fs::read(&path).unwrap());

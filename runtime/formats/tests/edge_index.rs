@@ -5,14 +5,14 @@
 use std::path::Path;
 use tempfile::TempDir;
 use tiga_formats::{
-    Array, Elements, FileErrorKind, GraphFile, GraphSource, Indices, Limits, NotNodeCounts, save_array, save_arrays,
+    Array, Elements, FileErrorKind, GraphFile, GraphSource, GraphSourceError, Indices, Limits, save_array, save_arrays,
 };
 
 const LIMITS: Limits = Limits { memory: 256 << 20 };
 
 fn open(folder: &Path, source: &str) -> Result<GraphFile, String> {
     let source: GraphSource =
-        format!("{}/{source}", folder.display()).parse().map_err(|e: NotNodeCounts| e.to_string())?;
+        format!("{}/{source}", folder.display()).parse().map_err(|e: GraphSourceError| e.to_string())?;
     source.open(&LIMITS).map_err(|error| error.kind.to_string())
 }
 

@@ -71,6 +71,15 @@ fn npy(array: &Array) -> Vec<u8> {
     out
 }
 
+/// A header and a body.
+fn safetensors(header: &str, body: &[u8]) -> Vec<u8> {
+    [&(header.len() as u64).to_le_bytes(), header.as_bytes(), body].concat()
+}
+
+/// Edges and halves of 48 bytes.
+const SOME_TENSORS: &str = r#"{"__metadata__":{"format":"pt"},
+    "edge_index":{"dtype":"I64","shape":[2,2],"data_offsets":[0,32]},"x":{"dtype":"F16","shape":[8],"data_offsets":[32,48]}}"#;
+
 /// Peak resident memory of this process in bytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -88,6 +97,9 @@ fn valid_files(folder: &Path) {
     let array = folder.join("a.npy");
     save_array(&array, &Array::new(vec![2, 3], Elements::F32(vec![1.0; 6])).unwrap()).unwrap();
     damage(&array, &[]);
+    let tensors = folder.join("a.safetensors");
+    std::fs::write(&tensors, safetensors(SOME_TENSORS, &[0; 48])).unwrap();
+    damage(&tensors, &["edge_index", "x"]);
     let parts = [
         ("row_ptr", Array::vector(Elements::I64(vec![0, 1, 2]))),
         ("col_idx", Array::vector(Elements::I32(vec![1, 0]))),
@@ -101,7 +113,12 @@ fn valid_files(folder: &Path) {
     let packed = folder.join("packed.npz");
     deflated(&packed, &parts.each_ref().map(|(name, array)| (*name, npy(array))));
     damage(&packed, &members);
-    for name in ["scipy_csr.npz", "scipy_coo.npz", "edges.npz"] {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    gzip.write_all(b"Source,Target\n0,1\n3,1\n").unwrap();
+    let packed = folder.join("a.csv.gz");
+    std::fs::write(&packed, gzip.finish().unwrap()).unwrap();
+    damage(&packed, &[]);
+    for name in ["scipy_csr.npz", "scipy_coo.npz", "edges.npz", "edges.txt.zst"] {
         let copy = folder.join(name);
         std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name), &copy).unwrap();
         damage(&copy, &[]);
@@ -139,11 +156,34 @@ fn large_claims(folder: &Path) {
     assert_eq!(open_each_way(&path, &["src"]), 1);
 }
 
+/// Headers of many megabytes, in each way that JSON is larger in memory than in the file.
+fn large_headers(folder: &Path) {
+    let path = folder.join("large.safetensors");
+    let many = |item: &str, bytes: usize| item.repeat(bytes / item.len());
+    let shape = format!(r#"{{"x":{{"dtype":"F32","shape":[{}0],"data_offsets":[0,0]}}}}"#, many("1,", 10 << 20));
+    let nested = format!(r#"{{"__metadata__":{}"#, many("[", 20 << 20));
+    let skipped = format!(r#"{{"__metadata__":[{}0]}}"#, many("[],", 20 << 20));
+    let string = format!(r#"{{"x":{{"dtype":"{}","shape":[],"data_offsets":[0,0]}}}}"#, many(r"\u0041", 20 << 20));
+    for header in [shape, nested, skipped, string] {
+        std::fs::write(&path, safetensors(&header, &[])).unwrap();
+        assert_eq!(open_each_way(&path, &["x"]), 0);
+    }
+    // A frame that claims a window of 120 MB, and ends.
+    let window = folder.join("window.txt.zst");
+    std::fs::write(&window, [&0xfd2f_b528u32.to_le_bytes()[..], &[0, 16 << 3 | 7, 1, 0, 0]].concat()).unwrap();
+    assert_eq!(open_each_way(&window, &[]), 1);
+    for claim in [u64::MAX, 1 << 40, 100_000_001] {
+        std::fs::write(&path, claim.to_le_bytes()).unwrap();
+        assert_eq!(open_each_way(&path, &["x"]), 0);
+    }
+}
+
 #[test]
 fn damaged_files_give_errors_in_bounded_memory() {
     let folder = TempDir::new().unwrap();
     valid_files(folder.path());
     large_claims(folder.path());
+    large_headers(folder.path());
     let peak = peak();
     assert!(peak <= 256 << 20, "peak memory {peak} bytes");
 }

@@ -183,3 +183,50 @@ fn edge_list_refusals_name_the_line() {
             .unwrap_err();
     assert!(matches!(error, EdgeListError::WouldNotFit(_)), "{error}");
 }
+
+#[test]
+fn csv_files_have_headers_and_one_delimiter_a_line() {
+    let weighted = edges("Source;Target;Weight\n0;1;2.5\n2;0;-1\n").unwrap();
+    assert_eq!((weighted.csr.num_dst(), f64s(&weighted)), (3, vec![-1.0, 2.5]));
+    let quoted = edges("# made by hand\n\"id_1\",\"id_2\"\n\"0\",\"1\"\n").unwrap();
+    assert_eq!((quoted.csr.num_edges(), quoted.inputs), (1, 1));
+    assert_eq!(edges("a\tb\n0\t1\n").unwrap().csr.num_edges(), 1);
+    assert_eq!(edges("from to\n").unwrap().csr.num_edges(), 0);
+    for (text, message) in [
+        ("dst,src\n0,1\n", "line 1: the header has the destination first; an edge is read as source destination"),
+        ("0,,1\n", "line 1: field 2 is empty"),
+        ("0,1,\n", "line 1: field 3 is empty"),
+        ("0;1;2,5\n", "line 1: `2,5` is not a real number (decimal, within the range of f64)"),
+        ("0,1\na,b\n", "line 2: node `a`, expected an integer from 0 to 2147483646"),
+        ("0,\"1\n", "line 1: field 2 has a quote in it or a delimiter between quotes, which is not read"),
+        ("0,1 2\n", "line 1: node `1 2`, expected an integer from 0 to 2147483646"),
+    ] {
+        assert_eq!(edges(text).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn names_are_numbered_as_they_come() {
+    let named = |text: &str| {
+        let options = EdgeListOptions { named: true, ..EdgeListOptions::default() };
+        edge_list::read(text.as_bytes(), text.len() as u64, &options, &LIMITS)
+    };
+    let file = named("source,target\nnew york,rome\nrome,oslo\n\"oslo\",new york\nrome,rome\n").unwrap();
+    assert_eq!((file.csr.row_ptr(), file.csr.col()), (&[0, 1, 3, 4][..], &Indices::I32(vec![2, 0, 1, 1])));
+    assert_eq!(file.names.unwrap().iter().collect::<Vec<_>>(), ["new york", "rome", "oslo"]);
+    let numbers = named("4000000000 17 0.5\n17 -3 1\n").unwrap();
+    assert_eq!(numbers.names.as_ref().unwrap().iter().collect::<Vec<_>>(), ["4000000000", "17", "-3"]);
+    assert_eq!(f64s(&numbers), [0.5, 1.0]);
+    assert_eq!(named("").unwrap().names.unwrap().len(), 0);
+    let many: String = (0..3000).map(|i| format!("a{i} b{i}\n")).collect();
+    let options = EdgeListOptions { named: true, ..EdgeListOptions::default() };
+    let error = edge_list::read(many.as_bytes(), many.len() as u64, &options, &Limits { memory: 200_000 }).unwrap_err();
+    assert!(matches!(error, EdgeListError::WouldNotFit(_)), "{error}");
+}
+
+#[test]
+fn names_are_text() {
+    let options = EdgeListOptions { named: true, ..EdgeListOptions::default() };
+    let error = edge_list::read(&b"a b\n\xff c\n"[..], 8, &options, &LIMITS).unwrap_err();
+    assert_eq!(error.to_string(), "line 2: node `\u{fffd}` is not UTF-8");
+}
