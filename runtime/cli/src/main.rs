@@ -8,6 +8,7 @@ mod inputs;
 mod inspect;
 mod names;
 mod outputs;
+mod rows;
 mod run;
 mod show;
 

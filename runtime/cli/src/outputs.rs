@@ -2,8 +2,9 @@
 
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};
-use tiga_bundle::Program;
-use tiga_formats::{Array, Limits, check_array_target, file_identity, open_array};
+use std::str::FromStr;
+use tiga_bundle::{Program, Type};
+use tiga_formats::{Array, Counted, Limits, NotCounted, check_result_target, file_identity, open_array, whole_number};
 use tiga_source::unknown;
 
 /// A result and the file that it is written to.
@@ -33,7 +34,7 @@ pub(crate) fn targets(program: &Program, given: &[String], sources: &[Source]) -
         let (result, file) = result_and_file(program, text)?;
         let path = PathBuf::from(file);
         let place = || format!("--out {text}");
-        check_array_target(&path).map_err(|error| error.kind).with_context(place)?;
+        check_result_target(&path).map_err(|error| error.kind).with_context(place)?;
         if let Some(other) = out.iter().find(|other| file_identity(&other.path) == file_identity(&path)) {
             bail!("{}: the file is written twice, for `{}` and for `{result}`", place(), other.result);
         }
@@ -43,6 +44,58 @@ pub(crate) fn targets(program: &Program, given: &[String], sources: &[Source]) -
         out.push(Target { result: result.to_owned(), path });
     }
     Ok(out)
+}
+
+/// A result that `--top` ranks, and how many of its entries are shown.
+pub(crate) struct Top<'p> {
+    pub(crate) result: &'p str,
+    pub(crate) count: usize,
+}
+
+impl<'p> Top<'p> {
+    /// The result of this name, or the only one; it has one axis.
+    pub(crate) fn of(program: &'p Program, given: &TopOption) -> Result<Self> {
+        let known: Vec<&str> = program.results.iter().map(|r| r.name.as_str()).collect();
+        let result = match (&given.result, program.results.as_slice()) {
+            (Some(name), results) => match results.iter().find(|r| r.name == *name) {
+                Some(result) => result,
+                None => bail!("--top: {}", unknown(&program.name, "result", name, &known)),
+            },
+            (None, [only]) => only,
+            (None, _) => bail!(
+                "--top {}: the program has several results, say which: {}",
+                given.count,
+                known.iter().map(|name| format!("{name}={}", given.count)).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        match &result.ty {
+            Type::Tensor { shape, .. } if shape.len() == 1 => {}
+            Type::Tensor { shape, .. } => {
+                bail!("--top {}: the result has {} axes, a ranking needs one", result.name, shape.len())
+            }
+            Type::Graph { .. } => bail!("--top {}: the result is a graph, a ranking needs an array", result.name),
+        }
+        Ok(Self { result: &result.name, count: usize::try_from(given.count).unwrap_or(usize::MAX) })
+    }
+}
+
+/// `[RESULT=]N` of `--top`.
+#[derive(Clone, Debug)]
+pub(crate) struct TopOption {
+    result: Option<String>,
+    count: i64,
+}
+
+impl FromStr for TopOption {
+    type Err = NotCounted;
+
+    fn from_str(text: &str) -> Result<Self, NotCounted> {
+        if text.contains('=') {
+            let Counted { name, value } = text.parse()?;
+            return Ok(Self { result: Some(name), count: value });
+        }
+        Ok(Self { result: None, count: whole_number(text)? })
+    }
 }
 
 /// What results are compared with.

@@ -3,7 +3,8 @@
 use crate::inputs::Inputs;
 use crate::inspect::{guarded, refuse_model};
 use crate::names;
-use crate::outputs::{Expected, Source, expected, file_of, targets};
+use crate::outputs::{Expected, Source, Target, Top, TopOption, expected, file_of, targets};
+use crate::rows::{Labels, row_ids};
 use crate::show;
 use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
@@ -11,18 +12,19 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tiga_abi::DType;
-use tiga_bundle::{Program, Type};
+use tiga_bundle::Program;
 use tiga_formats::{
-    Array, Counted, GraphSource, INPUTS_HELP, Limits, Named, Names, Tolerance, array_path, compare, save_array,
+    Array, Counted, GraphSource, INPUTS_HELP, Limits, Named, Tolerance, array_path, compare, is_table, save_array, save_table,
     split_member,
 };
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
-use tiga_source::unknown;
 
 /// What the options alone do not say.
 const DETAILS: &str = "\
 Results are printed to the standard output unless --out, --expect or --top is given: type, shape and
-the first 8 elements. --out writes .npy files.
+the first 8 elements. --out writes an array to a .npy file; to a .tsv file, a line a row, which begins
+with the node or the two ends of the edge as the graph's file calls them, or the name that --labels
+gives.
 
 Exit codes: 0 done, 1 error, 2 usage, 3 a result is not as expected, 101 internal error,
 130 interrupted.";
@@ -46,8 +48,8 @@ pub(crate) struct Run {
     /// Gives a dimension that no input fixes.
     #[arg(long = "dim", value_name = "F=N")]
     dims: Vec<Counted>,
-    /// Writes a result to a file; the name may be left out if there is only one.
-    #[arg(long = "out", value_name = "[RESULT=]FILE.npy")]
+    /// Writes a result to a file, .npy or .tsv; the name may be left out if there is only one.
+    #[arg(long = "out", value_name = "[RESULT=]FILE")]
     outputs: Vec<String>,
     /// Worker threads; one for each core if left out.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -64,9 +66,12 @@ pub(crate) struct Run {
     /// Runs so many times, and prints the time.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
-    /// Prints the N largest entries of a result, with the graph's names if its file has them.
-    #[arg(long, value_name = "RESULT=N")]
-    top: Option<Counted>,
+    /// Prints the N largest entries of a result, with the names or numbers that the graph's file has for them.
+    #[arg(long, value_name = "[RESULT=]N")]
+    top: Option<TopOption>,
+    /// Names the rows of results in --top and in .tsv files: a text with a line for each.
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
     /// Names the target, the kernels and their variants.
     #[arg(short, long)]
     verbose: bool,
@@ -100,27 +105,40 @@ impl Run {
         names::check(program, &self.graphs, &self.inputs, &self.dims)?;
         let targets = targets(program, &self.outputs, &self.sources(program)?)?;
         let expected = expected(program, &self.expected)?;
-        let top = self.top.as_ref().map(|named| top_of(program, named)).transpose()?;
+        let top = self.top.as_ref().map(|given| Top::of(program, given)).transpose()?;
+        if self.labels.is_some() && top.is_none() && !targets.iter().any(|target| is_table(&target.path)) {
+            bail!("--labels: no row is named: it goes with --top or with --out FILE.tsv");
+        }
+        let labels = self.labels.as_deref().map(Labels::read).transpose()?;
         let inputs = Inputs::read(program, &self.graphs, &self.inputs)?;
         let bound = Bound { bundle: &bundle, program, inputs: &inputs, dims: &self.dims };
         let shapes = bound.shapes(&expected)?;
-        if let Some((name, _)) = top {
-            check_ranking(name, &shapes)?;
+        let ids = |result: &str| {
+            let shape = shapes.iter().find(|(name, ..)| name == result).map(|(_, _, shape)| shape);
+            let rows = shape.and_then(|shape| shape.first()).copied().unwrap_or(1);
+            row_ids(program, &inputs, labels.as_ref(), result, rows)
+        };
+        if let Some(top) = &top {
+            check_ranking(top.result, &shapes)?;
+            ids(top.result)?;
         }
+        targets.iter().filter(|target| is_table(&target.path)).try_for_each(|target| ids(&target.result).map(drop))?;
         let context = Context::new(self.threads.unwrap_or(0).into())?;
         let Runs { results, mut times } = bound.execute(self.repeat.unwrap_or(1), &shapes, &context)?;
         let array = |name: &str| &results.iter().find(|(n, _)| n == name).expect("results have the program's names").1;
         // Before anything is printed: what was computed outlives a standard output that is full.
         for target in &targets {
-            save_array(&target.path, array(&target.result))?;
+            let Target { result, path } = target;
+            match is_table(path) {
+                true => save_table(path, result, array(result), ids(result)?)?,
+                false => save_array(path, array(result))?,
+            }
         }
         if self.verbose {
             describe(out, &bound, &results, &context)?;
         }
-        if let Some((name, count)) = top {
-            let names = inputs.graphs.values().find_map(|g| g.file.names.as_ref());
-            let names: Option<&Names> = names.filter(|n| n.len() == array(name).len());
-            show::top(out, array(name), count, names)?;
+        if let Some(Top { result, count }) = top {
+            show::top(out, array(result), count, ids(result)?)?;
         } else if targets.is_empty() && expected.is_empty() {
             for (name, array) in &results {
                 show::result(out, name, array)?;
@@ -161,6 +179,9 @@ impl Run {
         for Named { name, value } in &self.inputs {
             let option = format!("--in {name}={value}");
             out.extend(array_path(value).map(|path| Source { path: path.into(), option }));
+        }
+        for path in &self.labels {
+            out.push(Source { path: path.clone(), option: format!("--labels {}", path.display()) });
         }
         for text in &self.expected {
             let path = split_member(file_of(program, text)?).0.into();
@@ -286,21 +307,6 @@ fn by_options(error: RuntimeError) -> Error {
         }
         other => other.into(),
     }
-}
-
-fn top_of<'n>(program: &Program, named: &'n Counted) -> Result<(&'n str, usize)> {
-    let known: Vec<&str> = program.results.iter().map(|r| r.name.as_str()).collect();
-    let Some(result) = program.results.iter().find(|r| r.name == named.name) else {
-        bail!("--top: {}", unknown(&program.name, "result", &named.name, &known));
-    };
-    match &result.ty {
-        Type::Tensor { shape, .. } if shape.len() == 1 => {}
-        Type::Tensor { shape, .. } => {
-            bail!("--top {}: the result has {} axes, a ranking needs one", named.name, shape.len())
-        }
-        Type::Graph { .. } => bail!("--top {}: the result is a graph, a ranking needs an array", named.name),
-    }
-    Ok((&named.name, usize::try_from(named.value).unwrap_or(usize::MAX)))
 }
 
 /// The rounds of an iteration, if the program says them.

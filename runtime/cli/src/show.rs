@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::io::{self, Write};
 use std::time::Duration;
-use tiga_formats::{Array, Names, Scalar};
+use tiga_formats::{Array, RowIds, Scalar};
 
 /// Elements of a result that are shown; the help of `tiga run` says how many.
 const SHOWN: usize = 8;
@@ -19,17 +19,22 @@ pub(crate) fn result(out: &mut dyn Write, name: &str, array: &Array) -> io::Resu
     writeln!(out, "{name}: {}{shape} = {}", array.array_type(), values.join(", "))
 }
 
-/// The largest entries of a vector, with names if there are any.
-pub(crate) fn top(out: &mut dyn Write, array: &Array, count: usize, names: Option<&Names>) -> io::Result<()> {
-    for (place, node) in ranking(array).into_iter().take(count).enumerate() {
-        let label = names.and_then(|n| n.get(node)).map_or_else(|| node.to_string(), str::to_owned);
-        let value = match array.get(node) {
+/// The largest entries of a vector, and what they are called.
+pub(crate) fn top(out: &mut dyn Write, array: &Array, count: usize, ids: RowIds<'_>) -> io::Result<()> {
+    for (place, row) in ranking(array).into_iter().take(count).enumerate() {
+        let label = visible(&ids.of(row, array.len()).join(" → "));
+        let value = match array.get(row) {
             whole @ (Scalar::Int(_) | Scalar::Bool(_)) => whole.to_string(),
             float => format!("{:.6}", float.to_f64()),
         };
         writeln!(out, "{:>3}  {label:<28} {value}", place + 1)?;
     }
     Ok(())
+}
+
+/// A text of a file without what a terminal would obey.
+fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
 /// Positions by value, the largest first; equal values keep the order of the nodes.

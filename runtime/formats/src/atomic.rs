@@ -29,6 +29,9 @@ pub enum WriteErrorKind {
     /// The name says another format than the one that is written.
     #[error("results are written as .npy files, and the name says another kind")]
     NotNpy,
+    /// The name says neither of the formats that results are written in.
+    #[error("results are written as .npy or .tsv files, and the name says another kind")]
+    NotAResult,
     /// The target is a directory, pipe or device, which a rename would replace.
     #[error("cannot write: it exists and is not a regular file")]
     NotARegularFile,
@@ -58,6 +61,22 @@ pub fn check_array_target(path: &Path) -> Result<(), WriteError> {
     match path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")) {
         true => check_writable(path),
         false => Err(WriteError { path: path.to_owned(), kind: WriteErrorKind::NotNpy }),
+    }
+}
+
+/// Whether the name of a file says that results go there as text.
+pub fn is_table(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tsv"))
+}
+
+/// Whether a result could be written to `path` now, as an array or as a table.
+///
+/// # Errors
+/// [`WriteErrorKind::NotAResult`]; else as [`check_writable`].
+pub fn check_result_target(path: &Path) -> Result<(), WriteError> {
+    match is_table(path) || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")) {
+        true => check_writable(path),
+        false => Err(WriteError { path: path.to_owned(), kind: WriteErrorKind::NotAResult }),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::number::{NotOfType, Words};
 use crate::{Array, ArrayError, Conversion, ConvertError, Csr, Elements, Indices};
+use std::borrow::Cow;
 use tiga_abi::DType;
 
 /// What a graph file holds. Edge fields follow the order of the graph's edges, not of the file.
@@ -17,6 +18,8 @@ pub struct GraphFile {
     pub inputs: usize,
     /// One name a node, if the file has them.
     pub names: Option<crate::Names>,
+    /// What the file calls its first node: 0, or 1 in Matrix Market files.
+    pub first_id: u64,
 }
 
 /// Edge values as the file has them.
@@ -61,6 +64,14 @@ pub enum ValuesError {
 }
 
 impl GraphFile {
+    /// What the file calls node `node` of an end with `count` nodes: its name or its number.
+    pub fn node_id(&self, node: usize, count: usize) -> Cow<'_, str> {
+        match self.names.as_ref().filter(|names| names.len() == count).and_then(|names| names.get(node)) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned((self.first_id + node as u64).to_string()),
+        }
+    }
+
     /// Whether the file has edge values.
     pub fn has_values(&self) -> bool {
         self.values.is_some()

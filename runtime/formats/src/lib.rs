@@ -30,9 +30,12 @@ mod open;
 pub mod safetensors;
 mod scalar;
 mod text_edges;
+mod tsv;
 
 pub use array::{Array, ArrayError, ArrayType, Elements, element_count};
-pub use atomic::{WriteError, WriteErrorKind, WriteSeek, check_array_target, file_identity, write_file};
+pub use atomic::{
+    WriteError, WriteErrorKind, WriteSeek, check_array_target, check_result_target, file_identity, is_table, write_file,
+};
 pub use compare::{Comparison, Pair, ShapesDiffer, Tolerance, compare};
 pub use compressed::{Packing, UnpackError};
 pub use convert::{Conversion, ConvertError};
@@ -48,9 +51,10 @@ pub use interrupt::remove_unfinished_on_signals;
 pub use limits::{Limits, TooSparse, WouldNotFit};
 pub use named::{
     Counted, INPUT_ORDER, INPUTS_HELP, Named, NotCounted, NotNamed, StandardInputTwice, array_path,
-    check_standard_input, is_array_file,
+    check_standard_input, is_array_file, whole_number,
 };
 pub use names::Names;
 pub use number::NotOfType;
-pub use open::{FileError, FileErrorKind, open_array, open_graph, save_array, save_arrays, split_member};
+pub use open::{FileError, FileErrorKind, open_array, open_graph, open_names, save_array, save_arrays, split_member};
 pub use scalar::Scalar;
+pub use tsv::{RowIds, save_table};

@@ -171,7 +171,8 @@ pub fn read(reader: impl BufRead, size: u64, limits: &Limits) -> Result<GraphFil
     if let Some((line, _)) = lines.next_content(COMMENT)? {
         return Err(MatrixMarketError::TooMany { line, expected: extent.entries });
     }
-    Ok(out.into_graph(extent.columns, extent.rows, banner.mirror)?)
+    let file = out.into_graph(extent.columns, extent.rows, banner.mirror)?;
+    Ok(GraphFile { first_id: 1, ..file })
 }
 
 /// Whether bytes begin as a file in this format does.

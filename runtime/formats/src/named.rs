@@ -140,11 +140,19 @@ impl FromStr for Counted {
 
     fn from_str(text: &str) -> Result<Self, NotCounted> {
         let Named { name, value }: Named = text.parse().map_err(|_| NotCounted::Name)?;
-        match value.parse::<i64>() {
-            Ok(number) if number >= 0 => Ok(Counted { name, value: number }),
-            Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err(NotCounted::TooLarge(value)),
-            _ => Err(NotCounted::Number(value)),
-        }
+        Ok(Counted { name, value: whole_number(&value)? })
+    }
+}
+
+/// A whole number from 0 on.
+///
+/// # Errors
+/// [`NotCounted`], which is not [`NotCounted::Name`].
+pub fn whole_number(text: &str) -> Result<i64, NotCounted> {
+    match text.parse::<i64>() {
+        Ok(number) if number >= 0 => Ok(number),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err(NotCounted::TooLarge(text.into())),
+        _ => Err(NotCounted::Number(text.into())),
     }
 }
 

@@ -9,7 +9,8 @@ use crate::matrix_market::MatrixMarketError;
 use crate::npy::NpyError;
 use crate::npz::{Npz, NpzError};
 use crate::safetensors::{Safetensors, SafetensorsError};
-use crate::{Array, GraphFile, GraphSource, Limits, WouldNotFit, WriteError, npy, npz, write_file};
+use crate::{Array, GraphFile, GraphSource, Limits, Names, WouldNotFit, WriteError, npy, npz, write_file};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// How many names of members an error repeats.
@@ -70,6 +71,12 @@ pub enum FileErrorKind {
         /// The endings that are.
         known: &'static str,
     },
+    /// Names that are no text.
+    #[error("is not UTF-8 from byte {at} on")]
+    NotText {
+        /// The first bad byte.
+        at: usize,
+    },
     /// Several arrays, and none was named.
     #[error("name one of its arrays as FILE:NAME; it has {}", .found.join(", "))]
     WhichMember {
@@ -93,6 +100,24 @@ pub enum FileErrorKind {
 /// [`FileError`].
 pub fn open_graph(path: &Path, limits: &Limits) -> Result<GraphFile, FileError> {
     GraphSource::from(path).open(limits)
+}
+
+/// Reads names, one a line.
+///
+/// # Errors
+/// [`FileError`].
+pub fn open_names(path: &Path, limits: &Limits) -> Result<Names, FileError> {
+    let open = || -> Result<Names, FileErrorKind> {
+        let (mut reader, size) = input::open(path)?;
+        // The text, and where each line ends.
+        limits.check(size.saturating_mul(1 + size_of::<usize>() as u64))?;
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).map_err(InputError::Io)?;
+        let text = String::from_utf8(bytes);
+        let text = text.map_err(|error| FileErrorKind::NotText { at: error.utf8_error().valid_up_to() })?;
+        Ok(Names::from_lines(if text.contains('\r') { text.replace("\r\n", "\n") } else { text }))
+    };
+    open().map_err(|kind| FileError { path: path.to_owned(), kind })
 }
 
 /// Reads an array: `-`, an .npy file by the standard input, `FILE.npy`, `FILE.npz:member` or `FILE.safetensors:member`, where the member may be left out if there
