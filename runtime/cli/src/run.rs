@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use tiga_abi::DType;
 use tiga_bundle::Program;
 use tiga_formats::{
-    Array, Counted, GraphSource, INPUTS_HELP, Limits, Named, Tolerance, array_path, compare, is_table, save_array, save_table,
-    split_member,
+    Array, Counted, GraphSource, INPUTS_HELP, Limits, Named, Tolerance, array_path, compare, is_table, save_array,
+    save_table, split_member,
 };
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
 
@@ -180,7 +180,7 @@ impl Run {
             let option = format!("--in {name}={value}");
             out.extend(array_path(value).map(|path| Source { path: path.into(), option }));
         }
-        for path in &self.labels {
+        if let Some(path) = &self.labels {
             out.push(Source { path: path.clone(), option: format!("--labels {}", path.display()) });
         }
         for text in &self.expected {

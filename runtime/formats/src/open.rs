@@ -177,10 +177,9 @@ pub(crate) fn is_archive(path: &Path) -> bool {
 /// The file and the array in it that `FILE.npz:NAME` or `FILE.safetensors:NAME` names, unless there is a file of that
 /// whole name.
 pub fn split_member(spec: &str) -> (&Path, Option<&str>) {
-    match spec.rsplit_once(':') {
-        Some((path, member)) if is_archive(Path::new(path)) && !Path::new(spec).exists() => {
-            (Path::new(path), Some(member))
-        }
+    let archive = |(at, _): &(usize, &str)| is_archive(Path::new(&spec[..*at]));
+    match spec.match_indices(':').find(archive) {
+        Some((at, _)) if !Path::new(spec).exists() => (Path::new(&spec[..at]), Some(&spec[at + 1..])),
         _ => (Path::new(spec), None),
     }
 }

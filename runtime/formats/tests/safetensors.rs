@@ -98,7 +98,7 @@ fn refusals_say_what_was_found() {
                 r#"{"x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#,
                 &[],
             ),
-            "header, line 1, column 104: two arrays are named `x`",
+            "header, line 1, column 105: two arrays are named `x`",
         ),
     ] {
         assert_eq!(found, expected);
