@@ -25,7 +25,7 @@ pub use backend::Backend;
 pub use body::{BlockData, Body, InstData, RegionData, ValueData, ValueDef};
 pub use builder::Builder;
 pub use entity::{Block, Inst, Region, Value};
-pub use module::{Func, Laws, Module, Reducer, StateComponent};
+pub use module::{Fit, Func, Laws, Module, Reducer, StateComponent};
 pub use nest::Nest;
 pub use op::{Effect, Fold, KernelOp, Level, Levels, Op, OpDef, OpView, TypeError};
 pub use scalar::{Scalar, ScalarError};

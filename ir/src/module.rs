@@ -1,8 +1,9 @@
 //! Modules: functions and reducers by name.
 
+use crate::ops::{Substitution, unify};
 use crate::{Body, Guard, Level, Region, Scalar, Symbols, TensorType, Type, Value};
 use indexmap::IndexMap;
-use tiga_abi::{SizeExpr, Symbol};
+use tiga_abi::{Poly, SizeExpr, Symbol};
 use tiga_source::Loc;
 
 /// A function of one level. The parameters of its entry block are its parameters.
@@ -82,12 +83,13 @@ pub struct StateComponent {
 
 /// An algebra: state, lift, combine, finalize, laws, the value of an empty row.
 ///
-/// A reducer may be mapped: messages with extra leading axes are reduced independently along them.
+/// A reducer may be mapped: messages with extra leading axes are reduced independently along them. Its own extents are
+/// symbols of its own, which a message gives their values ([`Reducer::fit_message`]).
 #[derive(Clone, Debug)]
 pub struct Reducer {
     /// Its name, unique in the module.
     pub name: Symbol,
-    /// Feature extents its types speak of.
+    /// Feature extents its types speak of; each stands alone as an axis of the message.
     pub symbols: Symbols,
     /// State components.
     pub state: Vec<StateComponent>,
@@ -97,10 +99,13 @@ pub struct Reducer {
     pub empty: Vec<Scalar>,
     /// Its laws.
     pub laws: Laws,
-    /// The code of the three regions.
+    /// The code of the regions.
     pub body: Body,
     /// Parameters: the message; yields the state.
     pub lift: Region,
+    /// Parameters: a state and the next message; yields the state of both. Without it, that is `combine` of the state
+    /// and what `lift` makes of the message.
+    pub step: Option<Region>,
     /// Parameters: two states; yields one.
     pub combine: Region,
     /// Parameters: the state; yields the results.
@@ -116,10 +121,72 @@ impl Reducer {
         self.body.block(entry).params.iter().filter_map(|v| self.body.ty(*v).as_tensor()).collect()
     }
 
+    /// Its regions with the words that print before them.
+    pub fn regions(&self) -> impl Iterator<Item = (&'static str, Region)> {
+        let step = self.step.map(|step| ("step", step));
+        let last = [("combine", self.combine), ("finalize", self.finalize)];
+        std::iter::once(("lift", self.lift)).chain(step).chain(last)
+    }
+
+    /// Types of its state.
+    pub fn states(&self) -> Vec<&TensorType> {
+        self.state.iter().map(|c| &c.ty).collect()
+    }
+
+    /// How a message is one of this reducer; `None` if it is not, or leaves an extent open.
+    pub fn fit_message(&self, found: &[&TensorType]) -> Option<Fit> {
+        let fit = fit(&self.message(), found)?;
+        self.symbols.keys().all(|s| fit.own.contains_key(s)).then_some(fit)
+    }
+
+    /// How types are those of this reducer's state, mapped.
+    pub fn fit_state(&self, found: &[&TensorType]) -> Option<Fit> {
+        fit(&self.states(), found)
+    }
+
     /// Whether every state component has an exact identity.
     pub fn has_identity(&self) -> bool {
         self.state.iter().all(|c| c.identity.is_some())
     }
+}
+
+/// How a reducer is used: along which axes it is mapped, and what its own extents are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fit {
+    /// The extra leading axes.
+    pub map: Vec<Poly>,
+    /// The reducer's symbols in terms of those outside.
+    pub own: Substitution,
+}
+
+impl Fit {
+    /// A type of the reducer as it is outside: its extents replaced, the mapped axes in front.
+    pub fn outside(&self, ty: &TensorType) -> TensorType {
+        let own = ty.dims.iter().map(|d| d.substitute(&|s| self.own.get(s).cloned()));
+        TensorType::tensor(ty.dtype, self.map.iter().cloned().chain(own).collect())
+    }
+
+    /// [`Fit::outside`] of several types.
+    pub fn all_outside<'t>(&self, types: impl IntoIterator<Item = &'t TensorType>) -> Vec<TensorType> {
+        types.into_iter().map(|ty| self.outside(ty)).collect()
+    }
+}
+
+/// Matches types that have extra leading axes, the same for all, with types of a reducer.
+fn fit(own: &[&TensorType], found: &[&TensorType]) -> Option<Fit> {
+    let extra = match (own.first(), found.first()) {
+        (Some(own), Some(found)) => found.dims.len().checked_sub(own.dims.len())?,
+        _ => 0,
+    };
+    let map = found.first().map_or_else(Vec::new, |t| t.dims[..extra].to_vec());
+    let inner = |t: &&TensorType| {
+        let leading = t.set.is_none() && t.dims.starts_with(&map);
+        leading.then(|| Type::Tensor(TensorType::tensor(t.dtype, t.dims[extra..].to_vec())))
+    };
+    let found = found.iter().map(inner).collect::<Option<Vec<Type>>>()?;
+    let own: Vec<Type> = own.iter().map(|t| Type::Tensor((*t).clone())).collect();
+    let own = unify(&own.iter().collect::<Vec<_>>(), &found.iter().collect::<Vec<_>>())?;
+    Some(Fit { map, own })
 }
 
 /// All code of one compilation at one moment.

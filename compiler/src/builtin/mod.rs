@@ -3,6 +3,9 @@
 use tiga_abi::DType;
 use tiga_ir::{Module, parse_module};
 
+/// Reducers of the language that are written in it.
+pub const PRELUDE: &str = include_str!("prelude.tg");
+
 /// A reducer that needs no declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BuiltinReducer {

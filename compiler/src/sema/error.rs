@@ -88,10 +88,22 @@ pub enum SemaError {
     ExtraField { message: String, record: String, field: String },
     #[error("`{record}.{field}` must be a field over `{expected}`, found `{found}`")]
     WrongSet { record: String, field: String, expected: String, found: String },
-    #[error("{what} cannot stand inside message `{message}`")]
-    InsideMessage { what: String, message: String },
+    #[error("{what} cannot stand inside {owner}")]
+    Inside { what: String, owner: String },
     #[error("reducer `{reducer}` is not defined for `{found}`")]
     ReducerElements { reducer: String, found: String },
+    #[error("reducer `{reducer}` takes `{expected}`, but the edge function gives `{found}`")]
+    ReducerMessage { reducer: String, expected: String, found: String },
+    #[error("reducer `{reducer}` needs {clause}")]
+    MissingClause { reducer: String, clause: &'static str },
+    #[error("`{clause}` takes {expected}, found {found}")]
+    ClauseNames { clause: &'static str, expected: String, found: String },
+    #[error("cannot find law `{name}`")]
+    UnknownLaw { name: String },
+    #[error("the value of an empty row is made of literals and constants")]
+    EmptyNotConstant,
+    #[error("reducer `{reducer}` is not {law}")]
+    BrokenLaw { reducer: String, law: &'static str },
     #[error("parameter `{name}` of a message {rule}")]
     MessageParam { name: String, rule: &'static str },
     // Programs and control.
@@ -118,8 +130,6 @@ pub enum SemaError {
     #[error("`{name}` is too {what} when its calls are inlined")]
     Expansion { name: String, what: &'static str },
     // Not yet.
-    #[error("reducers declared in a file are not supported yet")]
-    DeclaredReducer,
     #[error("`vjp` is not supported yet")]
     Vjp,
     #[error("element type `{name}` is not supported yet")]
@@ -179,17 +189,20 @@ impl SemaError {
             OutOfRange { .. } => "TG0214",
             NotATensor { .. } => "TG0215",
             TypePlace { .. } => "TG0216",
-            NotConstant => "TG0217",
+            NotConstant | EmptyNotConstant => "TG0217",
             UnknownReducer { .. } => "TG0301",
-            ReducerCount { .. } => "TG0302",
+            ReducerCount { .. } | ReducerMessage { .. } => "TG0302",
             NodeNames { .. } => "TG0303",
             NoGraph { .. } => "TG0304",
             MissingField { .. } => "TG0305",
             ExtraField { .. } => "TG0306",
             WrongSet { .. } => "TG0307",
-            InsideMessage { .. } => "TG0308",
+            Inside { .. } => "TG0308",
             ReducerElements { .. } => "TG0309",
             MessageParam { .. } => "TG0310",
+            MissingClause { .. } | ClauseNames { .. } => "TG0311",
+            UnknownLaw { .. } => "TG0312",
+            BrokenLaw { .. } => "TG0313",
             Recursion { .. } => "TG0401",
             ResultCount { .. } => "TG0402",
             NoBound => "TG0403",
@@ -201,7 +214,6 @@ impl SemaError {
             BranchValue { .. } => "TG0409",
             NoResult { .. } => "TG0410",
             Expansion { .. } => "TG0411",
-            DeclaredReducer => "TG0901",
             Vjp => "TG0902",
             ElementType { .. } => "TG0903",
             EdgeResult => "TG0904",

@@ -19,6 +19,36 @@ pub(crate) struct Local {
     pub(crate) span: Span,
 }
 
+/// A reducer that a message names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ReducerUse {
+    /// One of the language, of messages with an element type.
+    Builtin(BuiltinReducer, Elem),
+    /// One of the language that is written in it, by name; with what `real` is, if it speaks of it.
+    Prelude(&'static str, Option<Elem>),
+    /// A `reducer` item, by number.
+    Declared(usize),
+}
+
+/// An item that computes on one edge or row at a time.
+#[derive(Clone, Debug)]
+pub(crate) enum Inside {
+    Message(String),
+    Reducer(String),
+    /// The gradient of a reducer, which sees all axes.
+    Adjoint(String),
+}
+
+impl std::fmt::Display for Inside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Inside::Message(name) => write!(f, "message `{name}`"),
+            Inside::Reducer(name) => write!(f, "reducer `{name}`"),
+            Inside::Adjoint(name) => write!(f, "the adjoint of reducer `{name}`"),
+        }
+    }
+}
+
 /// An expression with its type.
 #[derive(Clone, Debug)]
 pub(crate) struct Expr {
@@ -136,4 +166,6 @@ pub(crate) struct Body {
     pub(crate) reducers: Vec<(BuiltinReducer, Elem)>,
     /// The first thing in it that cannot stand inside a message, with its name.
     pub(crate) whole_graph: Option<(Span, String)>,
+    /// The first thing in it that can stand inside a message, but not inside a reducer.
+    pub(crate) tensor_op: Option<(Span, String)>,
 }

@@ -2,7 +2,7 @@
 
 use super::error::SemaError;
 use super::resolve::{computes, element_type};
-use super::signature::{Owner, Signature, duplicate, params, refuse_placement};
+use super::signature::{Owner, Param, Signature, duplicate, params, refuse_placement};
 use super::{SemaOptions, resolve::Resolver, ty::Ty};
 use indexmap::IndexMap;
 use tiga_abi::DType;
@@ -13,6 +13,7 @@ use tiga_syntax::ast::{self, BinaryOp, ExprKind, ItemKind, TypeKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Message(usize),
+    Reducer(usize),
     Function(usize),
     Program(usize),
     Constant(usize),
@@ -27,6 +28,7 @@ impl Entry {
     pub(crate) fn sort(self) -> &'static str {
         match self {
             Entry::Message(_) => "a message",
+            Entry::Reducer(_) => "a reducer",
             Entry::Function(_) => "a function",
             Entry::Program(_) => "a program",
             Entry::Constant(_) => "a constant",
@@ -44,6 +46,13 @@ pub(crate) struct Callable<'a, A> {
     pub(crate) signature: Signature,
 }
 
+/// A `reducer` item: its parameters are one message, its result that of a row.
+#[derive(Debug)]
+pub(crate) struct Reducer<'a> {
+    pub(crate) callable: Callable<'a, ast::Reducer>,
+    pub(crate) state: Vec<Param>,
+}
+
 /// A `const` item.
 #[derive(Debug)]
 pub(crate) struct Constant<'a> {
@@ -56,6 +65,7 @@ pub(crate) struct Constant<'a> {
 pub(crate) struct Table<'a> {
     names: IndexMap<&'a str, (Entry, Span)>,
     pub(crate) messages: Vec<Callable<'a, ast::Message>>,
+    pub(crate) reducers: Vec<Reducer<'a>>,
     pub(crate) functions: Vec<Callable<'a, ast::Function>>,
     pub(crate) programs: Vec<Callable<'a, ast::Program>>,
     pub(crate) constants: Vec<Constant<'a>>,
@@ -87,7 +97,8 @@ impl<'a> Table<'a> {
     /// Reads all items and their signatures.
     pub(crate) fn new(module: &'a ast::Module, options: &SemaOptions, errors: &mut Vec<Diagnostic>) -> Table<'a> {
         let mut table = Table::default();
-        let (mut messages, mut functions, mut programs, mut constants) = (vec![], vec![], vec![], vec![]);
+        let (mut messages, mut functions, mut programs) = (vec![], vec![], vec![]);
+        let (mut reducers, mut constants) = (vec![], vec![]);
         for item in &module.items {
             let entry = match &item.kind {
                 ItemKind::Message(ast) => push(&mut messages, (ast, item), Entry::Message),
@@ -95,14 +106,7 @@ impl<'a> Table<'a> {
                 ItemKind::Program(ast) => push(&mut programs, (ast, item), Entry::Program),
                 ItemKind::Constant(ast) => push(&mut constants, (ast, item), Entry::Constant),
                 ItemKind::Alias(_) => continue,
-                ItemKind::Reducer(reducer) => {
-                    errors.push(
-                        SemaError::DeclaredReducer
-                            .at(reducer.name.span)
-                            .help("the reducers of this version are sum, mean, max, min, prod and count"),
-                    );
-                    Entry::Broken
-                }
+                ItemKind::Reducer(ast) => push(&mut reducers, (&**ast, item), Entry::Reducer),
                 ItemKind::Vjp(vjp) => {
                     errors.push(SemaError::Vjp.at(item.span).help("write the gradient as a program of its own"));
                     table.vjps.push(&vjp.program.text);
@@ -120,6 +124,7 @@ impl<'a> Table<'a> {
             table.constants.push(Constant { ast, ty });
         }
         table.signatures(messages, functions, programs, errors);
+        table.reducers(reducers, errors);
         table
     }
 
@@ -180,6 +185,31 @@ impl<'a> Table<'a> {
         for (ast, item) in programs {
             let signature = self.program_signature(ast, errors);
             self.programs.push(Callable { ast, item, signature });
+        }
+    }
+
+    fn reducers(&mut self, reducers: Vec<(&'a ast::Reducer, &'a ast::Item)>, errors: &mut Vec<Diagnostic>) {
+        for (ast, item) in reducers {
+            let signature = self.signature(Owner::Reducer, &ast.name, &ast.generics, &ast.params, &ast.result, errors);
+            let mut state: Vec<Param> = Vec::new();
+            for field in &ast.state {
+                if let Some(first) = state.iter().find(|p| *p.name == *field.name.text) {
+                    errors.push(duplicate("state", &field.name, first.span));
+                }
+                let generics = &signature.generics;
+                let mut resolver = Resolver { table: self, generics, graphs: &|_| None, errors };
+                let ty = match resolver.ty(&field.ty) {
+                    Ty::Tuple(_) => {
+                        errors.push(SemaError::TypePlace { what: "tuple" }.at(field.ty.span).help("name each part"));
+                        Ty::Error
+                    }
+                    one => one,
+                };
+                let name = field.name.text.as_str().into();
+                state.push(Param { name, span: field.span, docs: field.docs.clone(), ty });
+            }
+            reducer_types(&signature, &state, ast, errors);
+            self.reducers.push(Reducer { callable: Callable { ast, item, signature }, state });
         }
     }
 
@@ -307,6 +337,34 @@ fn message_params(signature: &Signature, errors: &mut Vec<Diagnostic>) {
     if is_over_set(&signature.result) {
         let error = SemaError::TypePlace { what: "field" }.at(signature.span);
         errors.push(error.help("a message's result is the value of one row; its set comes from the graph"));
+    }
+}
+
+/// A reducer computes on one message: nothing of it has a set, and a message fixes all extents.
+fn reducer_types(signature: &Signature, state: &[Param], ast: &ast::Reducer, errors: &mut Vec<Diagnostic>) {
+    let result = std::iter::once((&signature.result, ast.result.span));
+    let places = signature.params.iter().chain(state).map(|p| (&p.ty, p.span)).chain(result);
+    for (ty, span) in places {
+        let parts = ty.members().unwrap_or_else(|| vec![ty.clone()]);
+        if parts.iter().any(is_over_set) {
+            let error = SemaError::TypePlace { what: "field" }.at(span);
+            errors.push(error.help("a reducer sees the values of one message, whose types have no set"));
+        }
+    }
+    for param in signature.params.iter().filter(|p| matches!(p.ty, Ty::Tuple(_))) {
+        let error = SemaError::TypePlace { what: "tuple" }.at(param.span);
+        errors.push(error.help("a parameter for each value: `(score: f32, value: f32)`"));
+    }
+    for (symbol, generic) in &signature.generics {
+        let alone = |ty: &Ty| {
+            matches!(ty, Ty::Tensor(t) if t.set.as_ref() == Some(symbol)
+                || t.dims.iter().any(|d| d.as_symbol() == Some(symbol)))
+        };
+        if !signature.params.iter().any(|p| alone(&p.ty)) {
+            let error = SemaError::Uninferred { callee: signature.name.clone(), symbol: symbol.to_string() };
+            let error = error.at(generic.span).label("no parameter fixes it");
+            errors.push(error.help(format!("a dimension stands alone as an axis of a parameter: `f32[{symbol}]`")));
+        }
     }
 }
 

@@ -26,7 +26,9 @@ mod error;
 mod hir;
 mod infer;
 mod items;
+mod laws;
 mod order;
+mod prelude;
 mod resolve;
 mod signature;
 mod ty;
@@ -40,7 +42,7 @@ use items::Table;
 use signature::Generics;
 use std::collections::BTreeMap;
 use tiga_abi::{DType, Symbol};
-use tiga_ir::{Module, SymKind, Type};
+use tiga_ir::{Module, Reducer, SymKind, Type};
 use tiga_source::{Diagnostic, Loc, Severity, Sources, Span};
 use tiga_syntax::ast;
 
@@ -144,6 +146,10 @@ fn bodies(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Bodies {
         let body = (!f.item.recovered).then(|| Checker::body(table, s, &f.ast.body, &[f.ast.result.span], errors));
         out.functions.push(body);
     }
+    for r in &table.reducers {
+        let body = if r.callable.item.recovered { None } else { Checker::reducer(table, r, errors) };
+        out.reducers.push(body);
+    }
     for m in &table.messages {
         let body = if m.item.recovered { None } else { Checker::message(table, m, errors) };
         out.messages.push(body);
@@ -166,21 +172,52 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
             reducer.add_to(ir, ty::decide(*elem, &body.decided));
         }
     }
+    let declared = declared_reducers(emitter, ir)?;
+    for message in bodies.messages.iter().flatten() {
+        for reducer in &message.reducers {
+            match reducer {
+                hir::ReducerUse::Builtin(..) => {}
+                hir::ReducerUse::Prelude(name, real) => {
+                    prelude::add(ir, name, real.map(|elem| ty::decide(elem, &message.edge.decided)));
+                }
+                hir::ReducerUse::Declared(index) => {
+                    let reducer = &declared[*index];
+                    ir.reducers.entry(reducer.name.clone()).or_insert_with(|| reducer.clone());
+                }
+            }
+        }
+    }
     for index in order {
-        let func = emitter.program(*index, ir).map_err(|error| {
-            let program = &emitter.table.programs[*index].signature;
-            Box::new(match error {
-                EmitError::Type(error) => SemaError::Internal { detail: error.to_string() }.at(program.span),
-                EmitError::Limit(span, what) => SemaError::Expansion { name: program.name.clone(), what }
-                    .at(program.span)
-                    .label("too much code")
-                    .also(span, "while writing this")
-                    .help("each call is written out: repeat with `loop`, or make several programs"),
-            })
-        })?;
+        let signature = &emitter.table.programs[*index].signature;
+        let func = emitter.program(*index, ir).map_err(|e| Box::new(not_emitted(e, signature)))?;
         ir.add(func);
     }
     Ok(())
+}
+
+/// The reducers of a file, whose laws are tried.
+fn declared_reducers(emitter: Emitter<'_>, module: &Module) -> Result<Vec<Reducer>, Box<Diagnostic>> {
+    let mut out = Vec::new();
+    for (item, body) in emitter.table.reducers.iter().zip(emitter.bodies.reducers.iter().flatten()) {
+        let signature = &item.callable.signature;
+        let reducer = emitter.reducer(item, body, module).map_err(|e| Box::new(not_emitted(e, signature)))?;
+        laws::check(&reducer, item).map_err(Box::new)?;
+        out.push(reducer);
+    }
+    Ok(out)
+}
+
+/// Why a checked item has no code.
+fn not_emitted(error: EmitError, item: &signature::Signature) -> Diagnostic {
+    match error {
+        EmitError::Type(error) => SemaError::Internal { detail: error.to_string() }.at(item.span),
+        EmitError::NotConstant(span) => SemaError::EmptyNotConstant.at(span).label("known only when a program runs"),
+        EmitError::Limit(span, what) => SemaError::Expansion { name: item.name.clone(), what }
+            .at(item.span)
+            .label("too much code")
+            .also(span, "while writing this")
+            .help("each call is written out: repeat with `loop`, or make several programs"),
+    }
 }
 
 fn program_info(program: &items::Callable<'_, ast::Program>) -> ProgramInfo {

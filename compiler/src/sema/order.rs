@@ -2,7 +2,7 @@
 
 use super::emit::Bodies;
 use super::error::SemaError;
-use super::hir::{Body, Callee};
+use super::hir::{Body, Callee, Inside};
 use super::items::Table;
 use std::collections::BTreeMap;
 use tiga_source::{Diagnostic, Span};
@@ -108,17 +108,34 @@ impl Walk<'_> {
 fn inside_messages(table: &Table<'_>, bodies: &Bodies, errors: &mut Vec<Diagnostic>) {
     for (item, message) in table.messages.iter().zip(&bodies.messages) {
         let Some(message) = message else { continue };
-        for (callee, span) in &message.edge.calls {
-            if let Some((place, what)) = needs_whole_graph(bodies, *callee) {
-                let error = SemaError::InsideMessage { what: what.to_owned(), message: item.signature.name.clone() };
-                errors.push(error.at(*span).label("called here").also(place, "it stands here"));
-            }
+        let owner = Inside::Message(item.signature.name.clone());
+        inside(&owner, &message.edge, bodies, errors);
+    }
+    for (item, reducer) in table.reducers.iter().zip(&bodies.reducers) {
+        let Some(reducer) = reducer else { continue };
+        let owner = Inside::Reducer(item.callable.signature.name.clone());
+        for body in reducer.bodies() {
+            inside(&owner, body, bodies, errors);
+        }
+        if let Some(adjoint) = &reducer.adjoint {
+            let owner = Inside::Adjoint(item.callable.signature.name.clone());
+            inside(&owner, adjoint, bodies, errors);
         }
     }
 }
 
-/// The first thing in a callee, or in what it calls, that needs a whole graph.
-fn needs_whole_graph(bodies: &Bodies, callee: Callee) -> Option<(Span, &str)> {
+/// Reports the calls in a body of what its owner cannot hold.
+fn inside(owner: &Inside, body: &Body, bodies: &Bodies, errors: &mut Vec<Diagnostic>) {
+    for (callee, span) in &body.calls {
+        if let Some((place, what)) = barred(bodies, *callee, owner) {
+            let error = SemaError::Inside { what: what.to_owned(), owner: owner.to_string() };
+            errors.push(error.at(*span).label("called here").also(place, "it stands here"));
+        }
+    }
+}
+
+/// The first thing in a callee, or in what it calls, that its owner cannot hold.
+fn barred<'b>(bodies: &'b Bodies, callee: Callee, owner: &Inside) -> Option<(Span, &'b str)> {
     let mut seen = Vec::new();
     let mut stack = vec![callee];
     while let Some(callee) = stack.pop() {
@@ -127,7 +144,8 @@ fn needs_whole_graph(bodies: &Bodies, callee: Callee) -> Option<(Span, &str)> {
         }
         seen.push(callee);
         let Some(body) = body(bodies, callee) else { continue };
-        if let Some((span, what)) = &body.whole_graph {
+        let of_reducers = body.tensor_op.as_ref().filter(|_| matches!(owner, Inside::Reducer(_)));
+        if let Some((span, what)) = body.whole_graph.as_ref().or(of_reducers) {
             return Some((*span, what));
         }
         stack.extend(body.calls.iter().rev().map(|(callee, _)| *callee));

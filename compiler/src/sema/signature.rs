@@ -47,6 +47,7 @@ pub(crate) struct Signature {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     Message,
+    Reducer,
     Function,
     Program,
 }
@@ -79,7 +80,7 @@ pub(crate) fn params(
         refuse_placement(&param.placement, errors);
         let mut resolver = Resolver { table, generics: &symbols, graphs: &|name| graphs.get(name).cloned(), errors };
         let ty = match &param.ty.kind {
-            ast::TypeKind::Graph(_) if owner == Owner::Message => {
+            ast::TypeKind::Graph(_) if matches!(owner, Owner::Message | Owner::Reducer) => {
                 errors.push(type_place("graph", &param.ty).help("a message gets its graph where it is called"));
                 Ty::Error
             }

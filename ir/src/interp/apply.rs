@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Where the values that one target takes from the edge region go.
 enum Sink<'a, 'm> {
     /// Folded; into a row's state or that of all edges.
-    Fold { reduction: Box<Reduction<'a, 'm>>, map: Vec<usize>, state: Option<State>, of: Fold },
+    Fold { reduction: Box<Reduction<'a, 'm>>, state: Option<State>, of: Fold },
     /// One value an edge, at the edge's number.
     Edge { first: Option<Tensor>, elems: Vec<Scalar> },
 }
@@ -79,13 +79,14 @@ impl<'m> Machine<'m> {
                 Target::Row { reducer, keep } => (reducer, Fold::Row { keep: *keep }),
                 Target::Total { reducer } => (reducer, Fold::Total),
             };
-            let reduction = Reduction::new(self, self.reducer(Some(reducer))?, &frame.sizes);
-            let first = yields.first().and_then(|v| body.ty(*v).as_tensor());
-            let shape = first.map(|t: &TensorType| frame.sizes.shape(&t.dims)).transpose()?;
-            let taken = reduction.message_len();
-            let map = reduction.map_of_message(shape.as_deref().filter(|_| taken > 0))?;
-            yields = yields.get(taken..).ok_or_else(|| malformed("a message is missing"))?;
-            sinks.push(Sink::Fold { reduction: Box::new(reduction), map, state: None, of });
+            let reducer = self.reducer(Some(reducer))?;
+            let taken = reducer.message().len();
+            let (message, rest) = yields.split_at_checked(taken).ok_or_else(|| malformed("a message is missing"))?;
+            let types = message.iter().map(|v| body.ty(*v).as_tensor()).collect::<Option<Vec<&TensorType>>>();
+            let types = types.ok_or_else(|| malformed("a message is made of tensors"))?;
+            let reduction = Reduction::of_message(self, reducer, &types, &frame.sizes)?;
+            yields = rest;
+            sinks.push(Sink::Fold { reduction: Box::new(reduction), state: None, of });
         }
         if yields.is_empty() { Ok(sinks) } else { Err(malformed("a message without a target")) }
     }
@@ -147,14 +148,14 @@ impl<'m> Apply<'_, 'm> {
     fn reduced(&mut self) -> Run<Vec<Tensor>> {
         let mut all = Vec::new();
         for sink in &mut self.sinks {
-            if let Sink::Fold { reduction, map, state, of: Fold::Row { keep } } = sink {
+            if let Sink::Fold { reduction, state, of: Fold::Row { keep } } = sink {
                 let state = state.take();
                 let kept = match (&state, keep) {
                     (_, false) => Vec::new(),
                     (Some(state), true) => state.clone(),
-                    (None, true) => reduction.identity(map)?,
+                    (None, true) => reduction.identity()?,
                 };
-                all.extend(reduction.results(state, map)?);
+                all.extend(reduction.results(state)?);
                 all.extend(kept);
             }
         }
@@ -184,8 +185,8 @@ impl<'m> Apply<'_, 'm> {
                 Sink::Edge { first, elems } => tail.push(first.take().map(|first| {
                     Tensor::of_elems(first.dtype(), [&[edges], first.shape()].concat(), std::mem::take(elems))
                 })),
-                Sink::Fold { reduction, map, state, of: Fold::Total } => {
-                    tail.extend(reduction.results(state.take(), map)?.into_iter().map(Some));
+                Sink::Fold { reduction, state, of: Fold::Total } => {
+                    tail.extend(reduction.results(state.take())?.into_iter().map(Some));
                 }
                 Sink::Fold { .. } => {}
             }

@@ -7,7 +7,7 @@ use super::machine::{Frame, Machine, Val, enter_value, leave_value, operand};
 use super::sizes::Sizes;
 use super::value::{Tensor, Value};
 use super::{InterpError, Options};
-use crate::{InstData, Level, Module, Scalar, Value as Handle};
+use crate::{InstData, Level, Module, Scalar, TensorType, Value as Handle};
 
 /// Evaluates a domain function on its arguments.
 ///
@@ -48,16 +48,18 @@ impl<'m> Machine<'m> {
 
     /// Over the set, mapped along the features.
     pub fn reduce_set(&self, frame: &Frame<'m>, data: &InstData) -> Run<Vec<Tensor>> {
-        let field = frame.tensor(operand(data, 0)?)?.clone();
-        let mut reduction = Reduction::new(self, self.reducer(data.attrs.reducer())?, &frame.sizes);
-        let (len, features) = field.shape().split_first().ok_or_else(|| malformed("a field is expected"))?;
-        let map = reduction.map_of_message(Some(features))?;
+        let value = operand(data, 0)?;
+        let field = frame.tensor(value)?.clone();
+        let reducer = self.reducer(data.attrs.reducer())?;
+        let message = tensor_type(frame, value)?.element();
+        let mut reduction = Reduction::of_message(self, reducer, &[&message], &frame.sizes)?;
+        let len = field.shape().first().ok_or_else(|| malformed("a field is expected"))?;
         let mut state: Option<State> = None;
         for i in 0..*len {
             let message = field.row(i).ok_or_else(|| malformed("a field is expected"))?;
             state = Some(reduction.fold(state, vec![message])?);
         }
-        reduction.results(state, &map)
+        reduction.results(state)
     }
 
     /// Over one feature axis, for each entity and mapped along the other axes.
@@ -66,14 +68,17 @@ impl<'m> Machine<'m> {
         let tensor = frame.tensor(value)?.clone();
         let axis = data.attrs.axis().and_then(|a| usize::try_from(*a).ok());
         let axis = axis.ok_or_else(|| malformed("an axis is missing"))?;
-        let mut reduction = Reduction::new(self, self.reducer(data.attrs.reducer())?, &frame.sizes);
-        if frame.body.ty(value).as_tensor().is_none_or(|t| t.set.is_none()) {
-            return fold_axis(&mut reduction, &tensor, axis);
-        }
-        let (len, features) = tensor.shape().split_first().ok_or_else(|| malformed("a field is expected"))?;
-        if axis >= features.len() {
+        let mut message = tensor_type(frame, value)?.element();
+        if axis >= message.dims.len() {
             return Err(malformed("an axis is missing"));
         }
+        message.dims.remove(axis);
+        let reducer = self.reducer(data.attrs.reducer())?;
+        let mut reduction = Reduction::of_message(self, reducer, &[&message], &frame.sizes)?;
+        if tensor_type(frame, value)?.set.is_none() {
+            return fold_axis(&mut reduction, &tensor, axis);
+        }
+        let len = tensor.shape().first().ok_or_else(|| malformed("a field is expected"))?;
         if *len == 0 {
             return without_rows(frame, &data.results);
         }
@@ -87,17 +92,16 @@ impl<'m> Machine<'m> {
 }
 
 fn fold_axis(reduction: &mut Reduction<'_, '_>, tensor: &Tensor, axis: usize) -> Run<Vec<Tensor>> {
-    let mut rest = tensor.shape().to_vec();
-    if axis >= rest.len() {
-        return Err(malformed("an axis is missing"));
-    }
-    let len = rest.remove(axis);
-    let map = reduction.map_of_message(Some(&rest))?;
+    let len = *tensor.shape().get(axis).ok_or_else(|| malformed("an axis is missing"))?;
     let mut state: Option<State> = None;
     for i in 0..len {
         state = Some(reduction.fold(state, vec![along(tensor, axis, i)])?);
     }
-    reduction.results(state, &map)
+    reduction.results(state)
+}
+
+fn tensor_type<'m>(frame: &Frame<'m>, value: crate::Value) -> Run<&'m TensorType> {
+    frame.body.ty(value).as_tensor().ok_or_else(|| malformed("a tensor is expected"))
 }
 
 /// Fields that are filled row by row.

@@ -1,10 +1,10 @@
 //! Reductions: lift, combine and finalize of a reducer on mapped states, the plain left fold, and the tree of a shape.
 
-use super::error::{ErrorKind, Run, malformed};
+use super::error::{ErrorKind, Place, Run, malformed};
 use super::machine::{Frame, Machine};
 use super::sizes::Sizes;
 use super::value::{Tensor, count};
-use crate::{ReduceShape, Reducer, Region, Scalar, TensorType};
+use crate::{Fit, ReduceShape, Reducer, Region, Scalar, TensorType};
 
 /// The components of a state, each with the axes along which the reducer is mapped in front.
 pub(super) type State = Vec<Tensor>;
@@ -13,101 +13,103 @@ pub(super) type State = Vec<Tensor>;
 pub(super) struct Reduction<'a, 'm> {
     machine: &'a Machine<'m>,
     pub reducer: &'m Reducer,
-    /// Own axes of each component of a message.
-    message: Vec<usize>,
+    /// Components of a message.
+    message: usize,
+    /// The values of the axes along which the reducer is mapped.
+    map: Vec<usize>,
     frame: Frame<'m>,
 }
 
 impl<'a, 'm> Reduction<'a, 'm> {
-    /// The reducer's own feature axes have the values of the symbols of the same names.
-    pub fn new(machine: &'a Machine<'m>, reducer: &'m Reducer, sizes: &Sizes) -> Self {
-        let message = reducer.message().iter().map(|t| t.dims.len()).collect();
-        Reduction { machine, reducer, message, frame: Frame::new(&reducer.body, sizes.clone()) }
+    /// A reducer of messages with the types `found`, which sizes outside speak of.
+    pub fn of_message(
+        machine: &'a Machine<'m>,
+        reducer: &'m Reducer,
+        found: &[&TensorType],
+        outer: &Sizes,
+    ) -> Run<Self> {
+        Self::new(machine, reducer, reducer.fit_message(found), outer)
+    }
+
+    /// A reducer as it is used somewhere.
+    pub fn new(machine: &'a Machine<'m>, reducer: &'m Reducer, fit: Option<Fit>, outer: &Sizes) -> Run<Self> {
+        let fit = fit.ok_or_else(|| malformed("a message or state of another type than its reducer's"))?;
+        let mut own = Sizes::default();
+        for (symbol, extent) in &fit.own {
+            own.bind(symbol, outer.eval(extent)? as i64, Place::Bound)?;
+        }
+        let map = outer.shape(&fit.map)?;
+        Ok(Reduction { machine, reducer, message: reducer.message().len(), map, frame: Frame::new(&reducer.body, own) })
     }
 
     /// Number of components of a message.
     pub fn message_len(&self) -> usize {
-        self.message.len()
-    }
-
-    /// The axes along which the reducer is mapped, from the shape of a message's first component.
-    pub fn map_of_message(&self, first: Option<&[usize]>) -> Run<Vec<usize>> {
-        leading(first, self.message.first().copied())
-    }
-
-    /// The axes along which the reducer is mapped, from the shape of a state's first component.
-    pub fn map_of_state(&self, first: Option<&[usize]>) -> Run<Vec<usize>> {
-        leading(first, self.reducer.state.first().map(|c| c.ty.dims.len()))
+        self.message
     }
 
     /// The state of one message.
     pub fn lift(&mut self, message: Vec<Tensor>) -> Run<State> {
-        let map = self.map_of_message(message.first().map(Tensor::shape))?;
-        if map.is_empty() {
-            return self.machine.run_tensors(&mut self.frame, self.reducer.lift, message);
-        }
-        let types: Vec<&TensorType> = self.reducer.state.iter().map(|c| &c.ty).collect();
-        self.mapped(self.reducer.lift, message, &map, &types)
+        self.mapped(self.reducer.lift, message, &self.reducer.states())
     }
 
     /// The state of two states; the left one comes first.
     pub fn combine(&mut self, left: State, right: State) -> Run<State> {
-        let map = self.map_of_state(left.first().map(Tensor::shape))?;
-        let both = left.into_iter().chain(right);
-        if map.is_empty() {
-            return self.machine.run_tensors(&mut self.frame, self.reducer.combine, both);
-        }
-        let types: Vec<&TensorType> = self.reducer.state.iter().map(|c| &c.ty).collect();
-        self.mapped(self.reducer.combine, both.collect(), &map, &types)
+        let both = left.into_iter().chain(right).collect();
+        self.mapped(self.reducer.combine, both, &self.reducer.states())
     }
 
     /// The state after one more message.
     pub fn fold(&mut self, before: Option<State>, message: Vec<Tensor>) -> Run<State> {
-        let lifted = self.lift(message)?;
-        match before {
-            Some(state) => self.combine(state, lifted),
-            None => Ok(lifted),
+        match (before, self.reducer.step) {
+            (None, _) => self.lift(message),
+            (Some(state), Some(step)) => {
+                let both = state.into_iter().chain(message).collect();
+                self.mapped(step, both, &self.reducer.states())
+            }
+            (Some(state), None) => {
+                let lifted = self.lift(message)?;
+                self.combine(state, lifted)
+            }
         }
     }
 
     /// The results of a state.
     pub fn finalize(&mut self, state: State) -> Run<Vec<Tensor>> {
-        let map = self.map_of_state(state.first().map(Tensor::shape))?;
-        if map.is_empty() {
-            return self.machine.run_tensors(&mut self.frame, self.reducer.finalize, state);
-        }
         let types: Vec<&TensorType> = self.reducer.outs.iter().collect();
-        self.mapped(self.reducer.finalize, state, &map, &types)
+        self.mapped(self.reducer.finalize, state, &types)
     }
 
     /// The results; those of no element if there is no state.
-    pub fn results(&mut self, state: Option<State>, map: &[usize]) -> Run<Vec<Tensor>> {
+    pub fn results(&mut self, state: Option<State>) -> Run<Vec<Tensor>> {
         match state {
             Some(state) => self.finalize(state),
             None => {
                 let rows = self.reducer.outs.iter().zip(&self.reducer.empty);
-                rows.map(|(ty, empty)| self.filled(ty, *empty, map)).collect()
+                rows.map(|(ty, empty)| self.filled(ty, *empty)).collect()
             }
         }
     }
 
     /// The state of no element: the identities.
-    pub fn identity(&self, map: &[usize]) -> Run<State> {
+    pub fn identity(&self) -> Run<State> {
         let no = || ErrorKind::NoIdentity { reducer: self.reducer.name.clone() };
-        let component = |c: &crate::StateComponent| self.filled(&c.ty, c.identity.ok_or_else(no)?, map);
+        let component = |c: &crate::StateComponent| self.filled(&c.ty, c.identity.ok_or_else(no)?);
         self.reducer.state.iter().map(component).collect()
     }
 
-    fn filled(&self, ty: &TensorType, value: Scalar, map: &[usize]) -> Run<Tensor> {
-        let shape = [map, &self.frame.sizes.shape(&ty.dims)?].concat();
+    fn filled(&self, ty: &TensorType, value: Scalar) -> Run<Tensor> {
+        let shape = [self.map.as_slice(), &self.frame.sizes.shape(&ty.dims)?].concat();
         let n = self.machine.elements(&shape)?;
         Ok(Tensor::of_elems(ty.dtype, shape, vec![value; n]))
     }
 
     /// Runs a region of the reducer for each index of the mapped axes, independently.
-    fn mapped(&mut self, region: Region, inputs: Vec<Tensor>, map: &[usize], types: &[&TensorType]) -> Run<State> {
-        let n = count(map).ok_or_else(|| malformed("mapped axes without a size"))?;
-        let flat = inputs.into_iter().map(|t| flatten(t, map.len(), n)).collect::<Run<Vec<_>>>()?;
+    fn mapped(&mut self, region: Region, inputs: Vec<Tensor>, types: &[&TensorType]) -> Run<State> {
+        if self.map.is_empty() {
+            return self.machine.run_tensors(&mut self.frame, region, inputs);
+        }
+        let n = count(&self.map).ok_or_else(|| malformed("mapped axes without a size"))?;
+        let flat = inputs.into_iter().map(|t| flatten(t, self.map.len(), n)).collect::<Run<Vec<_>>>()?;
         let mut parts: Vec<Vec<Scalar>> = types.iter().map(|_| Vec::new()).collect();
         let mut shapes = types.iter().map(|t| self.frame.sizes.shape(&t.dims)).collect::<Run<Vec<_>>>()?;
         for index in 0..n {
@@ -124,21 +126,11 @@ impl<'a, 'm> Reduction<'a, 'm> {
         }
         let parts = parts.into_iter().zip(shapes).zip(types);
         let stacked = parts.map(|((elems, own), ty)| {
-            let shape = [map, &own].concat();
+            let shape = [self.map.as_slice(), &own].concat();
             let fits = count(&shape) == Some(elems.len());
             fits.then(|| Tensor::of_elems(ty.dtype, shape, elems)).ok_or_else(|| malformed("a reducer yields shapes"))
         });
         stacked.collect()
-    }
-}
-
-/// The leading axes of a shape, all but the reducer's own.
-fn leading(shape: Option<&[usize]>, own: Option<usize>) -> Run<Vec<usize>> {
-    match (shape, own) {
-        (Some(shape), Some(own)) if own == shape.len() => Ok(Vec::new()),
-        (Some(shape), Some(own)) if own <= shape.len() => Ok(shape[..shape.len() - own].to_vec()),
-        (None, None) | (Some(_), None) => Ok(Vec::new()),
-        _ => Err(malformed("a message or state has too few axes")),
     }
 }
 

@@ -8,7 +8,8 @@ use super::memory::Memory;
 use super::relation::Relation;
 use super::value::{Tensor, Value};
 use super::{InterpError, Options};
-use crate::{InstData, Key, Level, Module, Over, Region, Scalar, Space};
+use crate::ops::fit_at;
+use crate::{InstData, Key, Level, Module, Over, Scalar, Space};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -129,9 +130,8 @@ impl<'m> Machine<'m> {
         let over = *data.attrs.over().ok_or_else(|| malformed("a range is missing"))?;
         let (rel, range) = self.range(frame, data, over, &plan)?;
         let body = nested(data, 0)?;
-        let mut reduction = Reduction::new(self, reducer, &frame.sizes);
         let step = data.attrs.has(Key::Step);
-        let map = self.map(frame, body, &reduction, step)?;
+        let mut reduction = Reduction::new(self, reducer, fit_at(reducer, frame.body, data), &frame.sizes)?;
         let n = range.end.saturating_sub(range.start);
         let state = plan.tree(&mut reduction, n, |reduction, before, offset| {
             self.charge(1)?;
@@ -142,16 +142,16 @@ impl<'m> Machine<'m> {
             };
             let indices = indices.into_iter().map(|i| Tensor::scalar(Scalar::I64(i)));
             if step {
-                let before = before.map_or_else(|| reduction.identity(&map), Ok)?;
+                let before = before.map_or_else(|| reduction.identity(), Ok)?;
                 return self.run_tensors(frame, body, indices.chain(before));
             }
             let message = self.run_tensors(frame, body, indices)?;
             reduction.fold(before, message)
         })?;
         if data.attrs.has(Key::Raw) {
-            return state.map_or_else(|| reduction.identity(&map), Ok);
+            return state.map_or_else(|| reduction.identity(), Ok);
         }
-        reduction.results(state, &map)
+        reduction.results(state)
     }
 
     /// What a reduction runs over: positions of a relation, or plain indices.
@@ -202,18 +202,6 @@ impl<'m> Machine<'m> {
         Ok(begin..(begin + size).min(row.end as u64))
     }
 
-    /// The axes along which a reduction is mapped, from the types of its body.
-    fn map(&self, frame: &Frame<'m>, body: Region, reduction: &Reduction<'_, 'm>, step: bool) -> Run<Vec<usize>> {
-        let block = frame.body.block(frame.body.entry(body));
-        let last = block.insts.last().ok_or_else(|| malformed("an empty region"))?;
-        let first = frame.body.inst(*last).operands.first();
-        let shape = match first.and_then(|v| frame.body.ty(*v).as_tensor()) {
-            Some(ty) => Some(frame.sizes.shape(&ty.dims)?),
-            None => None,
-        };
-        if step { reduction.map_of_state(shape.as_deref()) } else { reduction.map_of_message(shape.as_deref()) }
-    }
-
     /// The tree over stored partial states, then finalize.
     pub fn join(&self, frame: &Frame<'m>, data: &InstData) -> Run<Vec<Tensor>> {
         let reducer = self.reducer(data.attrs.reducer())?;
@@ -233,7 +221,7 @@ impl<'m> Machine<'m> {
             _ => return Err(malformed("a join is over neighbours or a range")),
         };
         let memories = partials.iter().map(|v| frame.memory(*v)).collect::<Run<Vec<_>>>()?;
-        let mut reduction = Reduction::new(self, reducer, &frame.sizes);
+        let mut reduction = Reduction::new(self, reducer, fit_at(reducer, frame.body, data), &frame.sizes)?;
         let mut states = Vec::new();
         for leaf in leaves {
             let load = |m: &&Rc<Memory>| m.load(&[leaf], self.iteration.get());
@@ -241,12 +229,11 @@ impl<'m> Machine<'m> {
             self.charge(1 + state.iter().map(|t| t.elems().len()).sum::<usize>())?;
             states.push(Some(state));
         }
-        let map = reduction.map_of_state(memories.first().map(|m| m.shape()).as_deref().and_then(|s| s.get(1..)))?;
         let state = join(&mut reduction, states)?;
         if data.attrs.has(Key::Raw) {
-            return state.map_or_else(|| reduction.identity(&map), Ok);
+            return state.map_or_else(|| reduction.identity(), Ok);
         }
-        reduction.results(state, &map)
+        reduction.results(state)
     }
 
     /// Pairs of points within a distance, in rows of ascending sources, without self.

@@ -24,6 +24,7 @@ mod kernel;
 mod loops;
 mod machine;
 mod memory;
+mod reducer;
 mod relation;
 mod sizes;
 mod value;
@@ -33,6 +34,7 @@ pub use error::{ErrorKind, InterpError, Place};
 pub use host::run_host;
 pub use kernel::{KernelCall, KernelMemory, run_kernel};
 pub use loops::run_loops;
+pub use reducer::run_reducer;
 pub use relation::{Relation, RelationError, Units};
 pub use value::{Buffer, Element, Tensor, TensorError, Value};
 

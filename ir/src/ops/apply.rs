@@ -1,9 +1,8 @@
 //! `apply`: a message on a relation. Edge region, reducers, optional node region; rows, edges and totals as results.
 
 use crate::{
-    Effect, Key, Level, Levels, Op, OpDef, OpView, Reducer, RelType, Role, Target, TensorType, Type, TypeError,
+    Effect, Fit, Key, Level, Levels, Op, OpDef, OpView, Reducer, RelType, Role, Target, TensorType, Type, TypeError,
 };
-use tiga_abi::Poly;
 
 struct Apply;
 
@@ -95,8 +94,8 @@ fn target_rows<'a>(op: OpView<'a>) -> Result<Vec<TargetRow<'a>>, TypeError> {
             Target::Row { reducer, .. } | Target::Total { reducer } => {
                 let reducer = super::reduce::find(op, reducer)?;
                 let message = tensors.get(next..).unwrap_or(&[]);
-                let map = map_dims(op, 0, reducer, message)?;
-                (reducer.message().len(), mapped(&map, &reducer.outs), mapped(&map, &super::reduce::states(reducer)))
+                let fit = fit_message(op, 0, reducer, message)?;
+                (reducer.message().len(), fit.all_outside(&reducer.outs), fit.all_outside(reducer.states()))
             }
         };
         next += taken;
@@ -135,34 +134,17 @@ fn kept<'a>(row: &'a TargetRow<'_>) -> &'a [TensorType] {
     if matches!(row.target, Target::Row { keep: true, .. }) { &row.states } else { &[] }
 }
 
-/// The leading axes along which a reducer is mapped, from the types of a message.
-pub(crate) fn map_dims(
+/// How the first of some types are a message of a reducer.
+pub(crate) fn fit_message(
     op: OpView<'_>,
     region: usize,
     reducer: &Reducer,
     message: &[&TensorType],
-) -> Result<Vec<Poly>, TypeError> {
+) -> Result<Fit, TypeError> {
     let expected = reducer.message();
     let list = |types: &[&TensorType]| types.iter().map(|t| t.to_string()).collect::<Vec<_>>().join(", ");
-    let error =
-        || op.region_error(region, format!("a message of @{}: {}", reducer.name, list(&expected)), list(message));
-    let mut map: Option<&[Poly]> = None;
-    if message.len() < expected.len() {
-        return Err(error());
-    }
-    for (want, have) in expected.iter().zip(message) {
-        if want.dtype != have.dtype || have.set.is_some() || !have.dims.ends_with(&want.dims) {
-            return Err(error());
-        }
-        let leading = &have.dims[..have.dims.len() - want.dims.len()];
-        if map.get_or_insert(leading) != &leading {
-            return Err(error());
-        }
-    }
-    Ok(map.unwrap_or(&[]).to_vec())
-}
-
-/// Types with extra leading feature axes.
-pub(crate) fn mapped(map: &[Poly], types: &[TensorType]) -> Vec<TensorType> {
-    types.iter().map(|t| TensorType::tensor(t.dtype, [map, t.dims.as_slice()].concat())).collect()
+    let fit = message.get(..expected.len()).and_then(|taken| reducer.fit_message(taken));
+    fit.ok_or_else(|| {
+        op.region_error(region, format!("a message of @{}: {}", reducer.name, list(&expected)), list(message))
+    })
 }

@@ -1,6 +1,6 @@
 //! Operators on whole fields: `fill`, `len`, reductions over a set or an axis, `reshape`.
 
-use super::apply::{map_dims, mapped};
+use super::apply::fit_message;
 use super::reduce::{extent, named};
 use crate::{Attr, Attrs, Fold, Key, Level, Levels, Nest, Op, OpDef, OpView, TensorType, Type, TypeError, Value};
 use tiga_abi::{DType, Poly};
@@ -79,8 +79,8 @@ impl OpDef for ReduceSet {
         op.arity(1)?;
         let field = op.operand(0)?.as_tensor().filter(|t| t.set.is_some()).ok_or_else(|| op.wrong(0, "a field"))?;
         let reducer = named(op)?;
-        let map = map_dims(op, 0, reducer, &[&field.element()])?;
-        Ok(mapped(&map, &reducer.outs).into_iter().map(Type::from).collect())
+        let fit = fit_message(op, 0, reducer, &[&field.element()])?;
+        Ok(fit.all_outside(&reducer.outs).into_iter().map(Type::from).collect())
     }
 }
 
@@ -105,8 +105,7 @@ impl OpDef for ReduceAxis {
         let mut rest = tensor.dims.clone();
         rest.remove(axis);
         let message = TensorType::tensor(tensor.dtype, rest);
-        let map = map_dims(op, 0, reducer, &[&message])?;
-        let outs = mapped(&map, &reducer.outs);
+        let outs = fit_message(op, 0, reducer, &[&message])?.all_outside(&reducer.outs);
         Ok(outs.into_iter().map(|t| TensorType { set: tensor.set.clone(), ..t }.into()).collect())
     }
     fn nest(

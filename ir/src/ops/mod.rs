@@ -39,7 +39,7 @@ pub use logic::{AND, NOT, OR, SAR, SHL, SHR, XOR};
 pub use loops::FOR;
 pub use math_op::MATH;
 pub use matmul::{MATMUL, sum_of};
-pub use reduce::{JOIN, REDUCE};
+pub use reduce::{JOIN, REDUCE, fit_at};
 pub use relation::{CELLS, DEGREE, TRANSPOSE};
 pub use select::SELECT;
 pub use small::{CONCAT, OUTER};

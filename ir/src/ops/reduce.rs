@@ -1,7 +1,9 @@
 //! `reduce` and `join`: reductions of the loops level, with their algebra and shape still visible.
 
-use super::apply::{map_dims, mapped};
-use crate::{Effect, Key, Level, Levels, Op, OpDef, OpView, Over, Reducer, TensorType, Type, TypeError};
+use super::apply::fit_message;
+use crate::{
+    Body, Effect, Fit, InstData, Key, Level, Levels, Op, OpDef, OpView, Over, Reducer, TensorType, Type, TypeError,
+};
 use tiga_abi::{DType, Poly};
 
 /// The reducer an op names.
@@ -9,13 +11,22 @@ pub(crate) fn find<'a>(op: OpView<'a>, name: &str) -> Result<&'a Reducer, TypeEr
     op.module.reducers.get(name).ok_or_else(|| TypeError::Unknown { op: op.name(), name: name.to_owned() })
 }
 
-/// The types of a reducer's state.
-pub(crate) fn states(reducer: &Reducer) -> Vec<TensorType> {
-    reducer.state.iter().map(|c| c.ty.clone()).collect()
-}
-
 pub(crate) fn named<'a>(op: OpView<'a>) -> Result<&'a Reducer, TypeError> {
     find(op, op.attrs().reducer().ok_or_else(|| op.missing(Key::With))?)
+}
+
+/// How the reducer of a `reduce` or `join` is used there; `None` if the instruction is none, or ill-typed.
+pub fn fit_at(reducer: &Reducer, body: &Body, data: &InstData) -> Option<Fit> {
+    if data.op == JOIN {
+        let first = data.operands.len().checked_sub(reducer.state.len())?;
+        let states = data.operands[first..].iter().map(|v| body.ty(*v).as_buffer().map(TensorType::element));
+        let states: Vec<TensorType> = states.collect::<Option<_>>()?;
+        return reducer.fit_state(&states.iter().collect::<Vec<_>>());
+    }
+    let last = body.block(body.entry(*data.regions.first()?)).insts.last()?;
+    let yields: Vec<&TensorType> =
+        body.inst(*last).operands.iter().map(|v| body.ty(*v).as_tensor()).collect::<Option<_>>()?;
+    if data.attrs.has(Key::Step) { reducer.fit_state(&yields) } else { reducer.fit_message(&yields) }
 }
 
 struct Reduce;
@@ -45,8 +56,8 @@ impl OpDef for Reduce {
             ));
         }
         let yields: Vec<&TensorType> = op.region_yields(0)?.into_iter().filter_map(Type::as_tensor).collect();
-        let map = if op.attrs().has(Key::Step) {
-            step_map(op, reducer, &params[indices..], &yields)?
+        let fit = if op.attrs().has(Key::Step) {
+            fit_step(op, reducer, &params[indices..], &yields)?
         } else {
             if params.len() != indices || yields.len() != reducer.message().len() {
                 return Err(op.region_error(
@@ -55,10 +66,9 @@ impl OpDef for Reduce {
                     format!("{} values", yields.len()),
                 ));
             }
-            map_dims(op, 0, reducer, &yields)?
+            fit_message(op, 0, reducer, &yields)?
         };
-        let types = if op.attrs().has(Key::Raw) { mapped(&map, &states(reducer)) } else { mapped(&map, &reducer.outs) };
-        Ok(types.into_iter().map(Type::from).collect())
+        Ok(results(op, reducer, &fit))
     }
 }
 
@@ -105,20 +115,23 @@ pub(crate) fn extent(op: OpView<'_>) -> Result<Poly, TypeError> {
     }
 }
 
+/// The reducer's results, or with `raw` its state.
+fn results(op: OpView<'_>, reducer: &Reducer, fit: &Fit) -> Vec<Type> {
+    let types = match op.attrs().has(Key::Raw) {
+        true => fit.all_outside(reducer.states()),
+        false => fit.all_outside(&reducer.outs),
+    };
+    types.into_iter().map(Type::from).collect()
+}
+
 /// With `step`, the body takes and yields the mapped state.
-fn step_map(op: OpView<'_>, reducer: &Reducer, acc: &[&Type], yields: &[&TensorType]) -> Result<Vec<Poly>, TypeError> {
+fn fit_step(op: OpView<'_>, reducer: &Reducer, acc: &[&Type], yields: &[&TensorType]) -> Result<Fit, TypeError> {
     let error = |found: String| op.region_error(0, format!("the state of @{} taken and yielded", reducer.name), found);
     let acc: Vec<&TensorType> = acc.iter().filter_map(|t| t.as_tensor()).collect();
     if acc.len() != reducer.state.len() || acc != yields {
         return Err(error(format!("{} parameters, {} yielded", acc.len(), yields.len())));
     }
-    let own = reducer.state.first().map_or(0, |c| c.ty.dims.len());
-    let map = acc.first().and_then(|t| t.dims.len().checked_sub(own).map(|n| t.dims[..n].to_vec())).unwrap_or_default();
-    let expected = mapped(&map, &states(reducer));
-    if acc.iter().zip(&expected).any(|(a, b)| **a != *b) {
-        return Err(error("other types".into()));
-    }
-    Ok(map)
+    reducer.fit_state(&acc).ok_or_else(|| error("other types".into()))
 }
 
 struct Join;
@@ -151,21 +164,18 @@ impl OpDef for Join {
             _ => return Err(op.missing(Key::Over)),
         };
         op.arity(first + reducer.state.len())?;
-        let mut map: Option<Vec<Poly>> = None;
-        for (i, component) in reducer.state.iter().enumerate() {
-            let buffer = op
-                .operand(first + i)?
-                .as_buffer()
-                .filter(|b| b.set.is_some() && b.dtype == component.ty.dtype && b.dims.ends_with(&component.ty.dims));
-            let buffer = buffer.ok_or_else(|| op.wrong(first + i, format!("partial states {}", component.ty)))?;
-            let leading = buffer.dims[..buffer.dims.len() - component.ty.dims.len()].to_vec();
-            if *map.get_or_insert_with(|| leading.clone()) != leading {
-                return Err(op.wrong(first + i, "partial states mapped alike"));
-            }
+        let mut states = Vec::new();
+        for i in first..first + reducer.state.len() {
+            let partials = op.operand(i)?.as_buffer().filter(|b| b.set.is_some());
+            states.push(partials.ok_or_else(|| op.wrong(i, "partial states"))?.element());
         }
-        let map = map.unwrap_or_default();
-        let types = if op.attrs().has(Key::Raw) { mapped(&map, &states(reducer)) } else { mapped(&map, &reducer.outs) };
-        Ok(types.into_iter().map(Type::from).collect())
+        let fit = reducer.fit_state(&states.iter().collect::<Vec<_>>());
+        let list = || reducer.states().iter().map(|t| t.to_string()).collect::<Vec<_>>().join(", ");
+        Ok(results(
+            op,
+            reducer,
+            &fit.ok_or_else(|| op.wrong(first, format!("partial states mapped alike: {}", list())))?,
+        ))
     }
 }
 

@@ -248,13 +248,15 @@ impl<'a> Parser<'a> {
         let laws = self.laws()?;
         let mut body = Body::new();
         self.expect("{")?;
-        let [lift, combine, finalize] =
-            ["lift", "combine", "finalize"].map(|word| self.reducer_region(&mut body, word));
-        let (lift, combine, finalize) = (lift?, combine?, finalize?);
+        let lift = self.reducer_region(&mut body, "lift")?;
+        let step =
+            if self.peek() == Token::Word("step") { Some(self.reducer_region(&mut body, "step")?) } else { None };
+        let combine = self.reducer_region(&mut body, "combine")?;
+        let finalize = self.reducer_region(&mut body, "finalize")?;
         self.expect("}")?;
         let loc = self.loc()?;
         let (outs, empty): (Vec<TensorType>, Vec<Scalar>) = results.into_iter().unzip();
-        Ok(Reducer { name, symbols, state, outs, empty, laws, body, lift, combine, finalize, loc })
+        Ok(Reducer { name, symbols, state, outs, empty, laws, body, lift, step, combine, finalize, loc })
     }
 
     fn state_component(&mut self) -> Result<StateComponent, ParseError> {

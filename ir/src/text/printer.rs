@@ -69,7 +69,6 @@ fn write_func(out: &mut String, func: &Func) -> fmt::Result {
 }
 
 fn print_reducer(out: &mut String, reducer: &Reducer) -> fmt::Result {
-    let regions = [("lift", reducer.lift), ("combine", reducer.combine), ("finalize", reducer.finalize)];
     let component = |c: &crate::StateComponent| match c.identity {
         Some(identity) => format!("{}: {} = {identity}", c.name, c.ty),
         None => format!("{}: {}", c.name, c.ty),
@@ -81,8 +80,9 @@ fn print_reducer(out: &mut String, reducer: &Reducer) -> fmt::Result {
     let laws = [(reducer.laws.associative, "associative"), (reducer.laws.commutative, "commutative")];
     write!(out, " laws({})", join(laws.iter().filter(|(holds, _)| *holds).map(|(_, name)| name)))?;
     out.push_str(" {\n");
-    let names = Names::new(&reducer.body, &regions.map(|(_, r)| r));
-    for (name, region) in regions {
+    let regions: Vec<Region> = reducer.regions().map(|(_, region)| region).collect();
+    let names = Names::new(&reducer.body, &regions);
+    for (name, region) in reducer.regions() {
         let entry = reducer.body.entry(region);
         writeln!(out, "  {name} ({}) {{", names.params(&reducer.body, entry))?;
         write_region(out, &reducer.body, &names, region, 2)?;

@@ -127,7 +127,7 @@ impl fmt::Display for Violations {
 pub fn verify(module: &Module, machine: Machine) -> Result<(), Violations> {
     let mut found = Vec::new();
     for reducer in module.reducers.values() {
-        let regions = [reducer.lift, reducer.combine, reducer.finalize];
+        let regions: Vec<Region> = reducer.regions().map(|(_, region)| region).collect();
         let owner = format!("reducer @{}", reducer.name);
         structure::reducer(
             &mut Checker::new(module, &reducer.body, &regions, owner, &reducer.loc, &mut found),

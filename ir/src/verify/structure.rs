@@ -96,7 +96,7 @@ pub(super) fn func(checker: &mut Checker<'_>, func: &Func) {
 /// Checks a reducer. Its code runs on both levels that reduce.
 pub(super) fn reducer(checker: &mut Checker<'_>, reducer: &Reducer) {
     let admits = |op: &crate::Op| [Level::Domain, Level::Loops].iter().all(|l| op.levels().contains(l));
-    for region in [reducer.lift, reducer.combine, reducer.finalize] {
+    for (_, region) in reducer.regions() {
         checker.region_symbols(&reducer.symbols, region);
         Walk::new(checker, None, &admits).root(region);
     }
@@ -105,11 +105,16 @@ pub(super) fn reducer(checker: &mut Checker<'_>, reducer: &Reducer) {
         checker.tensor_symbols(At::Owner, &reducer.symbols, ty);
     }
     let params = |region| checker.body.block(checker.body.entry(region)).params.clone();
-    let [lift, combine, finalize] = [reducer.lift, reducer.combine, reducer.finalize].map(params);
-    let twice = [states.as_slice(), &states].concat();
-    reducer_region(checker, "lift", reducer.lift, (&lift, None), &states);
-    reducer_region(checker, "combine", reducer.combine, (&combine, Some(&twice)), &states);
-    reducer_region(checker, "finalize", reducer.finalize, (&finalize, Some(&states)), &reducer.outs);
+    let message: Vec<TensorType> = reducer.message().into_iter().cloned().collect();
+    for (name, region) in reducer.regions() {
+        let (takes, yields) = match name {
+            "lift" => (None, &states),
+            "step" => (Some([states.as_slice(), &message].concat()), &states),
+            "combine" => (Some([states.as_slice(), &states].concat()), &states),
+            _ => (Some(states.clone()), &reducer.outs),
+        };
+        reducer_region(checker, name, region, (&params(region), takes.as_deref()), yields);
+    }
     let identities = reducer.state.iter().filter_map(|c| Some((c.ty.dtype, c.identity?.dtype())));
     let empties = reducer.outs.iter().zip(&reducer.empty).map(|(t, e)| (t.dtype, e.dtype()));
     let constants: Vec<(DType, DType)> = identities.chain(empties).collect();

@@ -4,7 +4,8 @@ use super::{LowerError, int};
 use indexmap::IndexMap;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{
-    Acc, Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Op, Scalar, Type, TypeError, Value, ops,
+    Acc, Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Op, Scalar, Type, TypeError, Value,
+    ops::{self, Substitution},
 };
 
 /// The position on one feature axis.
@@ -22,13 +23,20 @@ pub(super) type Indices = Vec<Index>;
 /// Code whose values are being generated: the function's, or a reducer's.
 pub(super) struct Frame<'a> {
     pub(super) body: &'a Body,
+    /// The body's symbols in terms of the kernel's; those that are not here are the kernel's.
+    sizes: Substitution,
     /// Generated values; an inner scope ends with the block that dominates it.
     scopes: Vec<IndexMap<(Value, Indices), Value>>,
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(body: &'a Body) -> Self {
-        Self { body, scopes: vec![IndexMap::new()] }
+    pub(super) fn new(body: &'a Body, sizes: Substitution) -> Self {
+        Self { body, sizes, scopes: vec![IndexMap::new()] }
+    }
+
+    /// An extent of the body in terms of the kernel's symbols.
+    pub(super) fn extent(&self, extent: &Poly) -> Poly {
+        extent.substitute(&|s| self.sizes.get(s).cloned())
     }
 
     pub(super) fn enter(&mut self) {
@@ -261,7 +269,7 @@ impl<'a> Emit<'a> {
             op if op == ops::CONST => Ok(self.constant(*data.attrs.value().expect("verified: a constant has a value"))),
             op if op == ops::LEN => {
                 let dims = data.attrs.dims().expect("verified: an extent has dims");
-                self.extent(&dims.extents()[0])
+                self.extent(&frame.extent(&dims.extents()[0]))
             }
             op if op == ops::FILL => self.value(frame, operands[0], &[]),
             op if op == ops::LOAD => self.load(frame, inst, at),
@@ -321,7 +329,7 @@ impl<'a> Emit<'a> {
         let mut begin = Poly::constant(0);
         for operand in operands {
             let ty = frame.body.ty(*operand).as_tensor().expect("verified: concat joins tensors");
-            let own = ty.dims.last().expect("verified: concat joins along an axis").clone();
+            let own = frame.extent(ty.dims.last().expect("verified: concat joins along an axis"));
             let start = self.extent(&begin)?;
             let size = self.extent(&own)?;
             begin = begin.add(&own);

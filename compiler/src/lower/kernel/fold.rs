@@ -5,7 +5,7 @@ use super::{LowerError, required};
 use tiga_abi::DType;
 use tiga_ir::{
     Acc, Attrs, Block, Inst, Key, Over, ReduceShape, Reducer, Region, RelKind, Scalar, Space, Type, TypeError, Value,
-    ops,
+    ops::{self, Substitution},
 };
 
 /// A reduction at one position of its features: which components are carried, and at which indices.
@@ -17,15 +17,17 @@ pub(super) struct Fold<'a> {
     own: Indices,
     /// The state components that exist at these indices.
     pub(super) components: Vec<usize>,
+    /// The reducer's symbols in terms of the kernel's.
+    sizes: Substitution,
 }
 
 impl<'a> Fold<'a> {
     /// The fold that gives result `index` at `at`.
-    pub(super) fn new(reducer: &'a Reducer, raw: bool, index: usize, at: &[Index]) -> Self {
+    pub(super) fn new(reducer: &'a Reducer, sizes: Substitution, raw: bool, index: usize, at: &[Index]) -> Self {
         let ty = if raw { &reducer.state[index].ty } else { &reducer.outs[index] };
         let (map, own) = at.split_at(at.len() - ty.dims.len());
         let components = (0..reducer.state.len()).filter(|c| reducer.state[*c].ty.dims.len() <= own.len()).collect();
-        Self { reducer, map: map.to_vec(), own: own.to_vec(), components }
+        Self { reducer, map: map.to_vec(), own: own.to_vec(), components, sizes }
     }
 
     /// The reducer's own indices of something with `rank` own axes.
@@ -79,7 +81,8 @@ impl<'a> Emit<'a> {
         let data = frame.body.inst(inst);
         let index = data.results.iter().position(|v| *v == value).expect("the value is a result of the instruction");
         let raw = data.attrs.has(Key::Raw);
-        let fold = Fold::new(self.reducer(frame, inst), raw, index, at);
+        let reducer = self.reducer(frame, inst);
+        let fold = Fold::new(reducer, own_sizes(frame, inst, reducer), raw, index, at);
         let elements = self.elements(frame, inst)?;
         let accumulators = self.accumulators(frame, inst, &fold)?;
         let count = self.op(ops::SUB, &[elements.end, elements.begin])?;
@@ -365,7 +368,10 @@ impl<'a> Emit<'a> {
             message.push((i, self.value(frame, yields[i], &fold.indices(ty.dims.len()))?));
         }
         let lifted = self.reducer_region(fold, fold.reducer.lift, &message, &fold.components)?;
-        let combined = self.combine(fold, state, &lifted)?;
+        let combined = match fold.reducer.step {
+            Some(step) => self.step(fold, step, state, &message)?,
+            None => self.combine(fold, state, &lifted)?,
+        };
         if fold.reducer.has_identity() {
             return Ok(combined);
         }
@@ -395,6 +401,26 @@ impl<'a> Emit<'a> {
         let right = fold.components.iter().map(|c| c + all).zip(b.iter().copied());
         let args: Vec<(usize, Value)> = left.chain(right).collect();
         let values = self.reducer_region(fold, fold.reducer.combine, &args, &fold.components)?;
+        self.in_lanes(fold, values)
+    }
+
+    /// `step(state, message)`.
+    fn step(
+        &mut self,
+        fold: &Fold<'a>,
+        step: Region,
+        state: &[Value],
+        message: &[(usize, Value)],
+    ) -> Result<State, LowerError> {
+        let all = fold.reducer.state.len();
+        let state = fold.components.iter().copied().zip(state.iter().copied());
+        let args: Vec<(usize, Value)> = state.chain(message.iter().map(|(i, value)| (all + i, *value))).collect();
+        let values = self.reducer_region(fold, step, &args, &fold.components)?;
+        self.in_lanes(fold, values)
+    }
+
+    /// Values of the carried components, repeated where the component has lanes.
+    fn in_lanes(&mut self, fold: &Fold<'a>, values: Vec<Value>) -> Result<State, LowerError> {
         let mut out = Vec::new();
         for (component, value) in fold.components.iter().zip(values) {
             out.push(if fold.in_lanes(*component) { self.vector(value)? } else { value });
@@ -412,7 +438,7 @@ impl<'a> Emit<'a> {
     ) -> Result<Vec<Value>, LowerError> {
         let body = &fold.reducer.body;
         let block = body.block(body.entry(region));
-        let mut frame = Frame::new(body);
+        let mut frame = Frame::new(body, fold.sizes.clone());
         for (index, value) in args {
             let param = block.params[*index];
             frame.bind(param, fold.own(super::emit::rank(body, param)), *value);
@@ -462,4 +488,11 @@ fn frame_value<'a>(
         Some(generated) => Ok(generated),
         None => Err(emit.unsupported("a reduction at these features")),
     }
+}
+
+/// The symbols of a reducer where an instruction folds or joins with it.
+pub(super) fn own_sizes(frame: &Frame<'_>, inst: Inst, reducer: &Reducer) -> Substitution {
+    ops::fit_at(reducer, frame.body, frame.body.inst(inst))
+        .expect("verified: the message or state is the reducer's")
+        .own
 }

@@ -5,7 +5,7 @@
 //! from the right. So a stack of 64 states replaces memory for whole levels.
 
 use super::emit::{Emit, Frame, Index};
-use super::fold::{Fold, State};
+use super::fold::{Fold, State, own_sizes};
 use super::{LowerError, required};
 use tiga_abi::DType;
 use tiga_ir::{Attr, Attrs, Inst, Key, Over, Scalar, Type, Value, ops};
@@ -30,7 +30,8 @@ impl<'a> Emit<'a> {
         let data = frame.body.inst(inst);
         let index = data.results.iter().position(|v| *v == value).expect("the value is a result of the instruction");
         let raw = data.attrs.has(Key::Raw);
-        let fold = Fold::new(self.reducer(frame, inst), raw, index, at);
+        let reducer = self.reducer(frame, inst);
+        let fold = Fold::new(reducer, own_sizes(frame, inst, reducer), raw, index, at);
         let (base, count, first) = self.partials(frame, inst)?;
         let stacks = self.stacks(&fold)?;
         self.push_leaves(frame, inst, &fold, &stacks, (base, count, first))?;

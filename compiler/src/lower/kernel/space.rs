@@ -3,7 +3,10 @@
 use super::emit::{Emit, Frame, Index, Indices};
 use super::{LowerError, required};
 use tiga_abi::{DType, Poly};
-use tiga_ir::{Block, Inst, Key, Space, Type, TypeError, Value, ops};
+use tiga_ir::{
+    Block, Inst, Key, Space, Type, TypeError, Value,
+    ops::{self, Substitution},
+};
 
 /// What is emitted at each position of the features.
 type AtFeatures<'f, 'a> = dyn FnMut(&mut Emit<'a>, &mut Frame<'a>, &[Index]) -> Result<(), LowerError> + 'f;
@@ -21,7 +24,7 @@ impl<'a> Emit<'a> {
         }
         let (begin, end) = (self.param("unit_begin"), self.param("unit_end"));
         let done = self.counted(begin, end, |emit, unit, next| {
-            let mut frame = Frame::new(body);
+            let mut frame = Frame::new(body, Substitution::new());
             emit.unit(&mut frame, *main, unit, next)
         })?;
         self.block = done;

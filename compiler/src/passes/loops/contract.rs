@@ -166,7 +166,8 @@ fn open(reducer: &Reducer) -> bool {
         let data = body.inst(*inst);
         [ops::CONST, ops::YIELD].contains(&data.op) || data.op.elementwise().is_some()
     };
-    reducer.has_identity()
+    reducer.step.is_none()
+        && reducer.has_identity()
         && reducer.state.iter().all(|c| c.ty.is_scalar())
         && reducer.message().into_iter().all(scalar)
         && [reducer.lift, reducer.combine].iter().all(|region| body.walk(*region).iter().all(plain))

@@ -4,9 +4,9 @@
 use crate::lower::{LowerError, add};
 use crate::passes::Pass;
 use indexmap::{IndexMap, IndexSet};
-use tiga_abi::{Poly, SizeExpr, Symbol};
+use tiga_abi::{SizeExpr, Symbol};
 use tiga_ir::{
-    Attr, Attrs, Block, Body, Builder, Func, Inst, Key, Level, Module, Over, Reducer, Space, SymKind, TensorType,
+    Attr, Attrs, Block, Body, Builder, Fit, Func, Inst, Key, Level, Module, Over, Reducer, Space, SymKind, TensorType,
     Transplant, Type, Value, ops,
 };
 
@@ -149,9 +149,9 @@ impl<'a> Splitter<'a> {
         let mut out = Vec::new();
         for inst in &self.reduces {
             let reducer = self.reducer(*inst);
-            let map = map_of(&self.func.body, *inst, reducer);
-            let of = |t: &TensorType| TensorType::field(t.dtype, set.clone(), [map.as_slice(), &t.dims].concat());
-            out.extend(reducer.state.iter().map(|c| of(&c.ty)));
+            let fit = fit(&self.func.body, *inst, reducer);
+            let states = fit.all_outside(reducer.states()).into_iter();
+            out.extend(states.map(|t| TensorType { set: Some(set.clone()), ..t }));
         }
         out
     }
@@ -294,12 +294,9 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// The axes along which a reduction is mapped: all of a result's but the reducer's own.
-fn map_of(body: &Body, inst: Inst, reducer: &Reducer) -> Vec<Poly> {
-    let data = body.inst(inst);
-    let own = if data.attrs.has(Key::Raw) { &reducer.state[0].ty } else { &reducer.outs[0] };
-    let first = data.results.first().and_then(|v| body.ty(*v).as_tensor());
-    first.map_or(Vec::new(), |t| t.dims[..t.dims.len() - own.dims.len()].to_vec())
+/// How a reduction uses its reducer.
+fn fit(body: &Body, inst: Inst, reducer: &Reducer) -> Fit {
+    ops::fit_at(reducer, body, body.inst(inst)).expect("verified: the message or state is the reducer's")
 }
 
 /// A join is told the reducer and the shape; how its leaves were folded is no longer its concern.
@@ -329,15 +326,14 @@ impl Part<'_> {
     /// Turns a copied fold into the raw fold of one unit; its results become states.
     fn make_raw(&mut self, inst: Inst, unit: Value, rows: bool, reducer: &Reducer) {
         let body: &mut Body = &mut self.func.body;
-        let map = map_of(body, inst, reducer);
+        let fit = fit(body, inst, reducer);
         let data = body.inst_mut(inst);
         data.attrs.set(Key::Raw, Attr::Flag);
         data.attrs.set(Key::Over, Attr::Over(if rows { Over::Leaf } else { Over::Block }));
         data.operands = if rows { vec![data.operands[0], unit] } else { vec![unit] };
         body.inst_mut(inst).results.clear();
-        for component in &reducer.state {
-            let dims = [map.as_slice(), &component.ty.dims].concat();
-            body.add_result(inst, TensorType::tensor(component.ty.dtype, dims).into());
+        for state in fit.all_outside(reducer.states()) {
+            body.add_result(inst, state.into());
         }
     }
 

@@ -18,7 +18,8 @@ fn each_body<E>(
 ) -> Result<Module, E> {
     let mut out = module.clone();
     for reducer in out.reducers.values_mut() {
-        for region in [reducer.lift, reducer.combine, reducer.finalize] {
+        let regions: Vec<Region> = reducer.regions().map(|(_, region)| region).collect();
+        for region in regions {
             change(&mut reducer.body, region, None)?;
         }
     }

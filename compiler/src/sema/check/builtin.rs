@@ -12,10 +12,11 @@ use tiga_source::Span;
 use tiga_syntax::ast::{self, ArgKind, ExprKind, UnaryOp};
 
 /// Functions that are not simply elementwise ops.
-const SPECIAL: [&str; 12] = [
+const SPECIAL: [&str; 13] = [
     "sum",
     "mean",
     "prod",
+    "dot",
     "len",
     "fill",
     "in_degree",
@@ -74,6 +75,7 @@ impl Checker<'_> {
             "prod" => self.reduction(BuiltinReducer::Prod, name, args, span),
             "max" if reduces(args) => self.reduction(BuiltinReducer::Max, name, args, span),
             "min" if reduces(args) => self.reduction(BuiltinReducer::Min, name, args, span),
+            "dot" => self.dot(name, args, span),
             "len" => self.len(name, args, span),
             "fill" => self.fill(name, args, span),
             "in_degree" => self.degree(name, true, args, span),
@@ -194,10 +196,33 @@ impl Checker<'_> {
         if feature < 0 {
             return self.over_set(reducer, value, tensor, callee, span);
         }
+        self.needs_axis(callee, format!("`{}` over an axis", reducer.name()));
         let mut dims = tensor.dims.clone();
         dims.remove(feature as usize);
         let ty = Ty::Tensor(Tensor { elem: tensor.elem, set: tensor.set.clone(), dims });
         Expr { ty, span, kind: Kind::ReduceAxis(reducer, feature, Box::new(value)) }
+    }
+
+    /// `dot(x, y)`: the sum over the last axis of `x * y`.
+    fn dot(&mut self, callee: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
+        let Some(args) = self.positional(callee, &[2], args) else {
+            return self.poison(span);
+        };
+        let numbers = Domain::where_(|d| d != DType::Bool);
+        let product = self.elementwise(ops::MUL, args, numbers, ("dot", callee.span), span);
+        let Ty::Tensor(tensor) = &product.ty else {
+            return product;
+        };
+        let Some((_, dims)) = tensor.dims.split_last() else {
+            let found = format!("`{}`", self.show(&product.ty));
+            let error = SemaError::NoAxis { found, axis: "-1".to_owned() }.at(callee.span);
+            return self.fail(error.label("sums over the last feature axis"), span);
+        };
+        self.needs_axis(callee.span, "`dot`".to_owned());
+        self.reducers.push((BuiltinReducer::Sum, tensor.elem));
+        let ty = Ty::Tensor(Tensor { dims: dims.to_vec(), ..tensor.clone() });
+        let axis = dims.len() as i64;
+        Expr { ty, span, kind: Kind::ReduceAxis(BuiltinReducer::Sum, axis, Box::new(product)) }
     }
 
     /// Arguments as written, none named.

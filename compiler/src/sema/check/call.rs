@@ -10,8 +10,7 @@ use tiga_source::{Diagnostic, Span, nearest};
 use tiga_syntax::ast::{self, ArgKind, ExprKind};
 
 /// Functions of the language that this compiler does not have yet.
-const LATER_FUNCTIONS: [&str; 18] = [
-    "dot",
+const LATER_FUNCTIONS: [&str; 17] = [
     "cross",
     "contract",
     "argmax",
@@ -70,7 +69,7 @@ impl Checker<'_> {
                 self.evaluate(args);
                 self.poison(span)
             }
-            Some(entry @ Entry::Constant(_)) => {
+            Some(entry @ (Entry::Constant(_) | Entry::Reducer(_))) => {
                 self.evaluate(args);
                 let error = SemaError::NotCallable { name: name.text.clone(), what: entry.sort().to_owned() };
                 self.fail(error.at(name.span).label(format!("this is {}", entry.sort())), span)

@@ -1,7 +1,7 @@
 //! Expressions: literals, names, members, tuples; the rest is dispatched.
 
 use super::super::error::SemaError;
-use super::super::hir::{Axis, Expr, Kind};
+use super::super::hir::{Axis, Expr, Inside, Kind};
 use super::super::infer::{Domain, Elem};
 use super::super::items::Entry;
 use super::super::resolve::{unknown_field, unknown_graph_field};
@@ -134,7 +134,10 @@ impl Checker<'_> {
             ([], None) if super::builtin::names().any(|n| n == name.text) => {
                 error.help(format!("`{0}` is a function: `{0}(…)`", name.text))
             }
-            ([], None) if matches!(name.text.as_str(), "src" | "edge") && self.message.is_some() => {
+            ([], None)
+                if matches!(name.text.as_str(), "src" | "edge")
+                    && matches!(self.inside, Some(Inside::Message(_))) =>
+            {
                 error.help("the node function sees the reduced values, `dst` and the message's parameters")
             }
             ([], None) => error,
@@ -185,7 +188,7 @@ impl Checker<'_> {
 
     fn no_field(&mut self, base: &ast::Expr, value: &Expr, name: &ast::Name, span: Span) -> Expr {
         let owner = name_of(base);
-        if name.text == "index" && self.message.is_some() && matches!(owner.as_str(), "src" | "dst" | "edge") {
+        if name.text == "index" && self.inside.is_some() && matches!(owner.as_str(), "src" | "dst" | "edge") {
             let help = format!("pass the index in as a field: `{owner}: {{index, …}}`");
             return self.fail(SemaError::EntityIndex { record: owner }.at(span).help(help), span);
         }

@@ -1,23 +1,25 @@
 //! Messages: their edge and node functions, and calls of them on a graph.
 
 use super::super::error::SemaError;
-use super::super::hir::{Body, Expr, Kind, LocalId};
+use super::super::hir::{Body, Expr, Inside, Kind, LocalId, ReducerUse};
 use super::super::infer::{Domain, Elem};
-use super::super::items::{Callable, Table};
+use super::super::items::{Callable, Entry, Table};
+use super::super::prelude;
 use super::super::resolve::unknown_field;
 use super::super::signature::{Signature, duplicate};
 use super::super::ty::{Graph, Tensor, Ty};
 use super::arguments::{Bindings, Site};
+use super::reducer::Use;
 use super::{Checker, count};
 use crate::builtin::BuiltinReducer;
 use std::sync::Arc;
 use tiga_abi::Symbol;
+use tiga_ir::{Reducer, TensorType};
 use tiga_source::{Diagnostic, Span, nearest};
 use tiga_syntax::ast;
 
 /// Reducers of the language that this compiler does not have yet.
-const LATER_REDUCERS: [&str; 10] =
-    ["any", "all", "argmax", "argmin", "first", "online_softmax", "logsumexp", "variance", "top", "softmax"];
+const LATER_REDUCERS: [&str; 4] = ["argmax", "argmin", "first", "top"];
 
 /// The code of a message.
 #[derive(Clone, Debug)]
@@ -25,7 +27,7 @@ pub(crate) struct MessageBody {
     /// The edge function; its locals are the parameters first.
     pub(crate) edge: Body,
     /// One reducer for each message of an edge.
-    pub(crate) reducers: Vec<BuiltinReducer>,
+    pub(crate) reducers: Vec<ReducerUse>,
     /// The names of the reduced values, and the node function; its locals are in `edge`.
     pub(crate) node: Option<(Vec<LocalId>, Expr)>,
 }
@@ -39,7 +41,7 @@ impl<'a> Checker<'a> {
     ) -> Option<MessageBody> {
         let signature = &message.signature;
         let mut checker = Checker::new(table, &signature.generics, errors);
-        checker.message = Some(signature.name.clone());
+        checker.inside = Some(Inside::Message(signature.name.clone()));
         checker.item = Some(signature.name.clone());
         for param in &signature.params {
             checker.bind(&param.name, param.ty.clone(), param.span);
@@ -56,8 +58,7 @@ impl<'a> Checker<'a> {
             checker.report(error.help("remove `edges`: a reduced result is one value per row"));
             return None;
         }
-        let reducers = checker.reducers_of(reduce, &value)?;
-        let outs = checker.reduced(&value, &reducers, reduce);
+        let (reducers, outs) = checker.reductions(reduce, &value)?;
         let node = match &message.ast.node {
             Some(node) => Some(checker.node(node, &outs, message)?),
             None => {
@@ -70,96 +71,140 @@ impl<'a> Checker<'a> {
         Some(MessageBody { edge: checker.finish(value), reducers, node })
     }
 
-    /// The reducers, one for each message of an edge.
-    fn reducers_of(&mut self, reduce: &ast::Reduce, value: &Expr) -> Option<Vec<BuiltinReducer>> {
+    /// The reducers, one for each member of the tuple that an edge gives, or one for all of it; and what they make.
+    fn reductions(&mut self, reduce: &ast::Reduce, value: &Expr) -> Option<(Vec<ReducerUse>, Vec<Ty>)> {
         let (span, written) = match reduce {
             ast::Reduce::One(one) => (one.span, std::slice::from_ref(one)),
             ast::Reduce::Tuple(span, all) => (*span, all.as_slice()),
         };
-        let reducers: Vec<Option<BuiltinReducer>> = written.iter().map(|r| self.reducer(r)).collect();
-        let members = match reduce {
-            ast::Reduce::One(_) => 1,
-            ast::Reduce::Tuple(..) => value.ty.members().map_or(1, |m| m.len()),
+        let named: Vec<Option<Named>> = written.iter().map(|r| self.reducer_named(r)).collect();
+        let messages = match (reduce, named.as_slice()) {
+            (ast::Reduce::One(_), [Some(Named::Declared(_) | Named::Prelude(_))]) => vec![value.clone()],
+            (ast::Reduce::One(one), _) if value.ty.members().is_some() => {
+                self.report_count(reduce, written.len(), span, value, Some(one));
+                return None;
+            }
+            (ast::Reduce::One(_), _) => vec![value.clone()],
+            (ast::Reduce::Tuple(..), _) => members(value),
         };
-        let tuple_for_one = matches!(reduce, ast::Reduce::One(_)) && value.ty.members().is_some();
-        if !value.ty.is_error() && (written.len() != members || tuple_for_one) {
-            let given = value.ty.members().map_or(1, |m| m.len());
-            let error =
-                SemaError::ReducerCount { found: count(written.len(), "reducer"), expected: count(given, "value") };
-            let label = format!("this is `{}`", self.show(&value.ty));
-            let diagnostic = error.at(span).label(count(written.len(), "reducer")).also(value.span, label);
-            self.report(match reduce {
-                ast::Reduce::One(one) if given > 0 => {
-                    let all = vec![one.name.text.as_str(); given].join(", ");
-                    diagnostic.suggest(span, "write one reducer for each value", format!("({all})"))
-                }
-                _ => diagnostic.help("`reduce (sum, max)` has one reducer for each value"),
-            });
+        if messages.len() != written.len() && !value.ty.is_error() {
+            self.report_count(reduce, written.len(), span, value, None);
             return None;
         }
-        reducers.into_iter().collect()
+        let (mut uses, mut outs) = (Vec::new(), Vec::new());
+        for ((reducer, message), written) in named.into_iter().zip(&messages).zip(written) {
+            let (used, out) = self.reduction_of(reducer?, message, written.span);
+            uses.push(used);
+            outs.push(out);
+        }
+        Some((uses, outs))
     }
 
-    fn reducer(&mut self, written: &ast::ReducerRef) -> Option<BuiltinReducer> {
-        let name = &written.name.text;
-        if let Some(reducer) = BuiltinReducer::named(name)
-            && written.args.is_empty()
-        {
-            return Some(reducer);
+    fn report_count(
+        &mut self,
+        reduce: &ast::Reduce,
+        written: usize,
+        span: Span,
+        value: &Expr,
+        one: Option<&ast::ReducerRef>,
+    ) {
+        let given = members(value).len();
+        let error = SemaError::ReducerCount { found: count(written, "reducer"), expected: count(given, "value") };
+        let label = format!("this is `{}`", self.show(&value.ty));
+        let diagnostic = error.at(span).label(count(written, "reducer")).also(value.span, label);
+        self.report(match (reduce, one) {
+            (ast::Reduce::One(_), Some(one)) => {
+                let all = vec![one.name.text.as_str(); given].join(", ");
+                diagnostic.suggest(span, "write one reducer for each value", format!("({all})"))
+            }
+            _ => diagnostic.help("`reduce (sum, max)` has one reducer for each value"),
+        });
+    }
+
+    fn reducer_named(&mut self, written: &ast::ReducerRef) -> Option<Named> {
+        let (name, span) = (&written.name.text, written.span);
+        let declared = match self.table.entry(name) {
+            Some(Entry::Reducer(index)) => Some(Named::Declared(index)),
+            Some(Entry::Broken) => return None,
+            _ => None,
+        };
+        let known = declared
+            .or_else(|| BuiltinReducer::named(name).map(Named::Builtin))
+            .or_else(|| prelude::reducer(name).map(Named::Prelude));
+        if let Some(known) = known.filter(|_| written.args.is_empty()) {
+            return Some(known);
         }
-        if self.table.entry(name) == Some(super::super::items::Entry::Broken) {
-            return None;
-        }
-        let span = written.span;
-        if LATER_REDUCERS.contains(&name.as_str()) || BuiltinReducer::named(name).is_some() {
-            let names = BuiltinReducer::ALL.map(|r| format!("`{}`", r.name())).join(", ");
-            let error = SemaError::Reducer { name: name.clone() }.at(span);
-            self.report(error.help(format!("the reducers of this version are {names}")));
+        if LATER_REDUCERS.contains(&name.as_str()) || known.is_some() {
+            let error = match known {
+                Some(_) => SemaError::Reducer { name: format!("{name}<…>") },
+                None => SemaError::Reducer { name: name.clone() },
+            };
+            let names: Vec<String> = language_reducers().map(|n| format!("`{n}`")).collect();
+            self.report(error.at(span).help(format!("the reducers of this version are {}", names.join(", "))));
             return None;
         }
         let error = SemaError::UnknownReducer { name: name.clone() }.at(span).label("not found");
-        let names = BuiltinReducer::ALL.map(BuiltinReducer::name);
-        self.report(match nearest(name, names) {
+        let mut names: Vec<&str> = self.table.names(|e| matches!(e, Entry::Reducer(_))).collect();
+        names.extend(language_reducers().map(|name| -> &str { name }));
+        self.report(match nearest(name, names.iter().copied()) {
             Some(near) => error.suggest(span, "a reducer with a similar name exists", near),
-            None => error.note(format!("the reducers are {}", names.map(|n| format!("`{n}`")).join(", "))),
+            None => {
+                let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+                error.note(format!("the reducers are {}", names.join(", ")))
+            }
         });
         None
     }
 
-    /// The types of the reduced values.
-    fn reduced(&mut self, value: &Expr, reducers: &[BuiltinReducer], reduce: &ast::Reduce) -> Vec<Ty> {
-        let messages =
-            if reducers.len() == 1 { vec![value.ty.clone()] } else { value.ty.members().unwrap_or_default() };
-        let mut outs = Vec::new();
-        for (i, reducer) in reducers.iter().enumerate() {
-            let ty = messages.get(i).cloned().unwrap_or(Ty::Error);
-            let span = match &value.kind {
-                Kind::Tuple(all) if reducers.len() > 1 => all.get(i).map_or(value.span, |e| e.span),
-                _ => value.span,
-            };
-            let part = Expr { ty, span, kind: Kind::Error };
-            let Some(tensor) = self.tensor(&part) else {
-                outs.push(Ty::Error);
-                continue;
-            };
-            if !self.elems.restrict(tensor.elem, Domain::where_(|d| reducer.accepts(d))) {
-                let found = self.elems.name(tensor.elem).to_owned();
-                let error = SemaError::ReducerElements { reducer: reducer.name().to_owned(), found };
-                let place = match reduce {
-                    ast::Reduce::One(one) => one.span,
-                    ast::Reduce::Tuple(span, all) => all.get(i).map_or(*span, |r| r.span),
+    /// What a reducer makes of one message.
+    fn reduction_of(&mut self, reducer: Named, message: &Expr, place: Span) -> (ReducerUse, Ty) {
+        match reducer {
+            Named::Declared(index) => {
+                let table = self.table;
+                let signature = &table.reducers[index].callable.signature;
+                let messages = match signature.params.len() {
+                    1 => vec![message.clone()],
+                    _ => members(message),
                 };
-                let label = format!("this is `{}`", self.show(&part.ty));
-                let error = error.at(place).label("needs numbers").also(part.span, label);
-                self.report(error.help("`f32(c)` or `i64(c)` makes 0 and 1 of a condition"));
-                outs.push(Ty::Error);
-                continue;
+                let known = !message.ty.is_error() && !signature.result.is_error();
+                let params: Vec<Ty> = signature.params.iter().map(|p| p.ty.clone()).collect();
+                let (name, result) = (signature.name.as_str(), &signature.result);
+                let used = Use { name, params: &params, result, declared: Some(signature.span) };
+                let out = if known { self.reduce_with(&used, &messages, place) } else { None };
+                (ReducerUse::Declared(index), out.unwrap_or(Ty::Error))
             }
-            self.reducers.push((*reducer, tensor.elem));
-            let elem = reducer.result().map_or(tensor.elem, Elem::Known);
-            outs.push(Ty::Tensor(Tensor { elem, ..tensor }));
+            Named::Prelude(reducer) => {
+                let real = reducer.message().iter().any(|t| prelude::is_real(t.dtype));
+                let real = real.then(|| self.elems.open(Domain::FLOAT));
+                let ty = |t: &TensorType| {
+                    let elem = real.filter(|_| prelude::is_real(t.dtype)).unwrap_or(Elem::Known(t.dtype));
+                    Ty::Tensor(Tensor { elem, set: None, dims: t.dims.clone() })
+                };
+                let params: Vec<Ty> = reducer.message().into_iter().map(ty).collect();
+                let result = ty(&reducer.outs[0]);
+                let messages = if params.len() == 1 { vec![message.clone()] } else { members(message) };
+                let used = Use { name: &reducer.name, params: &params, result: &result, declared: None };
+                let out = if message.ty.is_error() { None } else { self.reduce_with(&used, &messages, place) };
+                (ReducerUse::Prelude(&reducer.name, real), out.unwrap_or(Ty::Error))
+            }
+            Named::Builtin(reducer) => {
+                let Some(tensor) = self.tensor(message) else {
+                    return (ReducerUse::Builtin(reducer, Elem::Known(tiga_abi::DType::F32)), Ty::Error);
+                };
+                let used = ReducerUse::Builtin(reducer, tensor.elem);
+                if !self.elems.restrict(tensor.elem, Domain::where_(|d| reducer.accepts(d))) {
+                    let found = self.elems.name(tensor.elem).to_owned();
+                    let error = SemaError::ReducerElements { reducer: reducer.name().to_owned(), found };
+                    let label = format!("this is `{}`", self.show(&message.ty));
+                    let error = error.at(place).label("needs numbers").also(message.span, label);
+                    self.report(error.help("`f32(c)` or `i64(c)` makes 0 and 1 of a condition"));
+                    return (used, Ty::Error);
+                }
+                self.reducers.push((reducer, tensor.elem));
+                let elem = reducer.result().map_or(tensor.elem, Elem::Known);
+                (used, Ty::Tensor(Tensor { elem, ..tensor }))
+            }
         }
-        outs
     }
 
     /// The node function: sees the reduced values, `dst` and the plain parameters.
@@ -406,6 +451,28 @@ impl<'a> Checker<'a> {
         }
         self.report(diagnostic);
         false
+    }
+}
+
+/// A reducer that a name means.
+#[derive(Clone, Copy)]
+enum Named {
+    Builtin(BuiltinReducer),
+    Prelude(&'static Reducer),
+    Declared(usize),
+}
+
+/// The names of the reducers that need no declaration.
+fn language_reducers() -> impl Iterator<Item = &'static str> {
+    BuiltinReducer::ALL.into_iter().map(BuiltinReducer::name).chain(prelude::names())
+}
+
+/// The members of a tuple, or the only value.
+fn members(value: &Expr) -> Vec<Expr> {
+    match (&value.kind, value.ty.members()) {
+        (Kind::Tuple(all), Some(_)) => all.clone(),
+        (_, Some(types)) => types.into_iter().map(|ty| Expr { ty, span: value.span, kind: Kind::Error }).collect(),
+        _ => vec![value.clone()],
     }
 }
 

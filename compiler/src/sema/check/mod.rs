@@ -10,13 +10,15 @@ mod expr;
 mod instead;
 mod message;
 mod operator;
+mod reducer;
 mod scope;
 
 pub use builtin::names as function_names;
 pub(crate) use message::MessageBody;
+pub(crate) use reducer::ReducerBody;
 
 use super::error::SemaError;
-use super::hir::{Axis, Body, Callee, Expr, Kind, Local, LocalId};
+use super::hir::{Axis, Body, Callee, Expr, Inside, Kind, Local, LocalId};
 use super::infer::{Domain, Elem, Elems};
 use super::items::Table;
 use super::resolve::Resolver;
@@ -44,8 +46,9 @@ pub(crate) struct Checker<'a> {
     /// Fields of records written as a name alone.
     shorthands: Vec<Span>,
     whole_graph: Option<(Span, String)>,
-    /// What is refused by [`Checker::whole_graph`]; set inside messages.
-    message: Option<String>,
+    tensor_op: Option<(Span, String)>,
+    /// The message or reducer whose code this is.
+    inside: Option<Inside>,
     /// What is being checked: never the name that was meant inside it.
     item: Option<String>,
     /// The float type that the value being checked goes together with, where that is plain.
@@ -66,7 +69,8 @@ impl<'a> Checker<'a> {
             literals: Vec::new(),
             shorthands: Vec::new(),
             whole_graph: None,
-            message: None,
+            tensor_op: None,
+            inside: None,
             item: None,
             meets: None,
         }
@@ -172,6 +176,7 @@ impl<'a> Checker<'a> {
             calls: self.calls,
             reducers: self.reducers,
             whole_graph: self.whole_graph,
+            tensor_op: self.tensor_op,
         }
     }
 
@@ -214,17 +219,28 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Notes that something works on whole fields or graphs, which a message cannot.
+    /// Notes that something works on whole fields or graphs, which a message or reducer cannot.
     fn needs_whole_graph(&mut self, span: Span, what: String) {
-        if let Some(message) = &self.message {
-            let help = match what.as_str() {
-                "`if`" => "`where(c, a, b)` chooses for each edge or row",
-                _ => "a message computes one edge or one row at a time",
-            };
-            let error = SemaError::InsideMessage { what: what.clone(), message: message.clone() };
-            self.errors.push(error.at(span).help(help));
-        } else {
+        let Some(owner) = &self.inside else {
             self.whole_graph.get_or_insert((span, what));
+            return;
+        };
+        let help = match (what.as_str(), owner) {
+            ("`if`", _) => "`where(c, a, b)` chooses for each edge or row",
+            (_, Inside::Message(_)) => "a message computes one edge or one row at a time",
+            (_, Inside::Reducer(_) | Inside::Adjoint(_)) => "a reducer computes one message or one state at a time",
+        };
+        let error = SemaError::Inside { what, owner: owner.to_string() };
+        self.errors.push(error.at(span).help(help));
+    }
+
+    /// Notes that something works along an axis, which a reducer cannot: its code is that of one element.
+    fn needs_axis(&mut self, span: Span, what: String) {
+        if let Some(owner @ Inside::Reducer(_)) = &self.inside {
+            let error = SemaError::Inside { what, owner: owner.to_string() };
+            self.errors.push(error.at(span).help("compute it in the edge function, or in the node function"));
+        } else {
+            self.tensor_op.get_or_insert((span, what));
         }
     }
 

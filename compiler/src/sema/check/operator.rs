@@ -220,6 +220,7 @@ impl Checker<'_> {
         let (Some(a), Some(b)) = (self.tensor(&left), self.tensor(&right)) else {
             return self.poison(span);
         };
+        self.needs_axis(caret, "`@`".to_owned());
         if b.set.is_some() {
             let error = SemaError::FieldProduct.at(caret).label("the right side has a set");
             let diagnostic = self.places(error, &[&left, &right]);

@@ -15,6 +15,8 @@ pub(crate) enum EmitError {
     Type(Box<TypeError>),
     /// Too many expressions, or too deep ones: where, and which.
     Limit(Span, &'static str),
+    /// What should be a number is none before a program runs.
+    NotConstant(Span),
 }
 
 impl From<TypeError> for EmitError {

@@ -1,8 +1,9 @@
 //! Messages as `apply`.
 
-use super::super::hir::{Expr, LocalId};
+use super::super::hir::{Expr, LocalId, ReducerUse};
 use super::super::items::Callable;
-use super::super::ty::{Substitution, Tensor, Ty};
+use super::super::prelude;
+use super::super::ty::{Substitution, Ty};
 use super::expr::shape;
 use super::{Emit, Frame, Val};
 use tiga_ir::{Attr, Attrs, Builder, Key, Region, Role, Target, Type, Value, ops};
@@ -43,7 +44,7 @@ impl<'a> Frame<'a> {
         if let Some((names, value)) = &body.node {
             regions.push(frame.node(b, item, &reads, names, value)?);
         }
-        let targets = frame.targets(&body.reducers, &body.edge.expr);
+        let targets = frame.targets(&body.reducers);
         let roles = reads.iter().map(|o| o.role).collect();
         let attrs = Attrs::new().with(Key::Roles, Attr::Roles(roles)).with(Key::Targets, Attr::Targets(targets));
         b.loc = emitter.place(expr.span);
@@ -62,16 +63,23 @@ impl<'a> Frame<'a> {
         value: &Expr,
     ) -> Emit<Region> {
         let body = self.body;
-        let reduced = names.iter().filter_map(|id| {
+        // The value of a reducer with several results is a tuple.
+        let reduced = names.iter().flat_map(|id| {
             let local = &body.locals[id.0];
-            Some((Type::Tensor(self.tensor(&local.ty)?), Some(local.name.as_str())))
+            let whole = local.ty.members().is_none();
+            let parts = local.ty.members().unwrap_or_else(|| vec![local.ty.clone()]);
+            let types: Vec<Type> = parts.iter().filter_map(|ty| Some(Type::Tensor(self.tensor(ty)?))).collect();
+            types.into_iter().map(move |ty| (ty, whole.then_some(local.name.as_str())))
         });
+        let reduced: Vec<_> = reduced.collect();
+        let count = reduced.len();
         let kept = reads.iter().filter(|o| node_reads(o.role));
-        let params = reduced.chain(kept.map(|o| (o.ty.clone(), Some(o.name.as_str())))).collect();
+        let params = reduced.into_iter().chain(kept.map(|o| (o.ty.clone(), Some(o.name.as_str())))).collect();
         let bind = |frame: &mut Self, _: &mut Builder<'_>, values: &[Value]| {
-            let (reduced, read) = values.split_at(names.len());
-            for (id, v) in names.iter().zip(reduced) {
-                frame.locals[id.0] = Some(Val::One(*v));
+            let (reduced, read) = values.split_at(count);
+            let mut reduced = reduced.iter().copied();
+            for id in names {
+                frame.locals[id.0] = Some(shape(&body.locals[id.0].ty, &mut reduced));
             }
             frame.bind_params(item, read.iter().copied(), node_reads);
         };
@@ -108,18 +116,13 @@ impl<'a> Frame<'a> {
     }
 
     /// One target for each reducer.
-    fn targets(&self, reducers: &[crate::builtin::BuiltinReducer], message: &Expr) -> Vec<Target> {
-        let types = match message.ty.members() {
-            Some(members) => members,
-            None => vec![message.ty.clone()],
+    fn targets(&self, reducers: &[ReducerUse]) -> Vec<Target> {
+        let symbol = |reducer: &ReducerUse| match reducer {
+            ReducerUse::Builtin(reducer, elem) => reducer.symbol(self.dtype(*elem)).into(),
+            ReducerUse::Prelude(name, real) => prelude::symbol(name, real.map(|elem| self.dtype(elem))),
+            ReducerUse::Declared(index) => self.emitter.table.reducers[*index].callable.signature.name.as_str().into(),
         };
-        let one = |(reducer, ty): (&crate::builtin::BuiltinReducer, &Ty)| match ty {
-            Ty::Tensor(Tensor { elem, .. }) => {
-                Some(Target::Row { reducer: reducer.symbol(self.dtype(*elem)).into(), keep: false })
-            }
-            _ => None,
-        };
-        reducers.iter().zip(&types).filter_map(one).collect()
+        reducers.iter().map(|r| Target::Row { reducer: symbol(r), keep: false }).collect()
     }
 }
 

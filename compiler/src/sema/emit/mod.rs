@@ -7,10 +7,11 @@ mod control;
 mod expr;
 mod limits;
 mod message;
+mod reducer;
 
 pub(crate) use limits::{EmitError, Limits};
 
-use super::check::MessageBody;
+use super::check::{MessageBody, ReducerBody};
 use super::hir::{Body, LocalId, Pattern};
 use super::items::Table;
 use super::ty::{Substitution, Ty};
@@ -26,6 +27,7 @@ pub(crate) struct Bodies {
     pub(crate) constants: Vec<Option<Body>>,
     pub(crate) functions: Vec<Option<Body>>,
     pub(crate) messages: Vec<Option<MessageBody>>,
+    pub(crate) reducers: Vec<Option<ReducerBody>>,
     pub(crate) programs: Vec<Option<Body>>,
 }
 

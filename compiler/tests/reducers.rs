@@ -1,0 +1,145 @@
+//! Reducers declared in a file and those of the language that are written in it: values in the domain interpreter.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use tiga_ir::interp::{Element, Relation, Tensor, Value, run_domain};
+use tiga_ir::{Module, parse_module, print_module, verify};
+use tigac::driver::Front;
+use tigac::sema::SemaOptions;
+
+#[track_caller]
+fn module(text: &str) -> Module {
+    let front = Front::of_text("model.tg", text.into(), &SemaOptions::default()).unwrap();
+    let shown: Vec<String> = front.diagnostics.iter().map(|d| d.render(&front.sources, false)).collect();
+    assert!(shown.is_empty(), "{}", shown.join("\n"));
+    let module = front.analysis.ir;
+    verify::verify(&module, verify::Machine::FULL).unwrap_or_else(|e| panic!("{e}\n{}", print_module(&module)));
+    let printed = print_module(&module);
+    assert_eq!(print_module(&parse_module("model.tir", &printed).unwrap()), printed);
+    module
+}
+
+fn tensor<T: Element>(shape: &[usize], numbers: &[T]) -> Value {
+    Value::Tensor(Tensor::of(shape, numbers).unwrap())
+}
+
+/// Four rows: two messages, none, three, one.
+fn graph() -> Value {
+    Value::from(Relation::csr(4, vec![0, 2, 2, 5, 6], vec![0, 2, 1, 0, 3, 3]).unwrap())
+}
+
+#[track_caller]
+fn run(text: &str, args: &[Value]) -> Vec<Tensor> {
+    let module = module(text);
+    let args: Vec<Value> = [&[graph()], args].concat();
+    let results = run_domain(&module, "p", &args).unwrap_or_else(|e| panic!("{e}\n{}", print_module(&module)));
+    results.into_iter().map(|v| v.as_tensor().unwrap().clone()).collect()
+}
+
+#[track_caller]
+fn close(found: &Tensor, expected: &[f64]) {
+    let found = found.numbers::<f32>().unwrap();
+    let near = |(a, b): (&f32, &f64)| (f64::from(*a) - b).abs() < 1e-6 || f64::from(*a) == *b;
+    assert!(found.len() == expected.len() && found.iter().zip(expected).all(near), "{found:?}, not {expected:?}");
+}
+
+const AVERAGE: &str = "reducer average(x: f32) -> (f32, i64) {
+    state { total: f32 = 0, n: i64 = 0 }
+    lift { {n: 1, total: x} }
+    combine(a, b) { {total: a.total + b.total, n: a.n + b.n} }
+    finalize(s) { (s.total / f32(s.n), s.n) }
+    empty (-1, 0)
+    laws associative, commutative
+}
+";
+
+#[test]
+fn a_reducer_with_two_results_is_a_tuple() {
+    let text = format!(
+        "{AVERAGE}message m(src: {{x: f32}}) -> (f32, i64) {{ edge {{ src.x }} reduce average }}
+program p(g: graph<N>, x: f32[N]) -> (mean: f32[N], n: i64[N]) {{ m(g, src: {{x}}) }}"
+    );
+    let out = run(&text, &[tensor(&[4], &[1f32, 2.0, 5.0, 9.0])]);
+    close(&out[0], &[3.0, -1.0, 4.0, 9.0]);
+    assert_eq!(out[1].numbers::<i64>().unwrap(), [2, 0, 3, 1]);
+}
+
+#[test]
+fn the_node_function_takes_the_tuple_apart() {
+    let text = format!(
+        "{AVERAGE}message m(src: {{x: f32}}) -> f32 {{ edge {{ src.x }} reduce average node(s) {{ s.0 * f32(s.1) }} }}
+program p(g: graph<N>, x: f32[N]) -> (total: f32[N]) {{ m(g, src: {{x}}) }}"
+    );
+    close(&run(&text, &[tensor(&[4], &[1f32, 2.0, 5.0, 9.0])])[0], &[6.0, 0.0, 12.0, 9.0]);
+}
+
+#[test]
+fn reducers_are_mapped_along_extra_axes_and_their_extents_have_names_of_their_own() {
+    // D of the reducer is 2·F of the program, and the program's D is another extent.
+    let text =
+        "message m<D, E>(src: {s: f32[D], v: f32[D, E]}) -> f32[D, E] { edge { (src.s, src.v) } reduce online_softmax }
+program p<D, F>(g: graph<N>, s: f32[N, D], v: f32[N, D, 2*F], w: f32[F]) -> (y: f32[N, D, 2*F]) { m(g, src: {s, v}) }";
+    let s: Vec<f32> = vec![0.0, 1.0, 2.0, f32::NEG_INFINITY, 0.5, 0.5, -1.0, f32::NEG_INFINITY];
+    let v: Vec<f32> = (0..16).map(|i| i as f32).collect();
+    let w = tensor(&[1], &[0f32]);
+    let out = run(text, &[tensor(&[4, 2], &s), tensor(&[4, 2, 2], &v), w]);
+    let mut expected = Vec::new();
+    for row in [vec![0usize, 2], vec![], vec![1, 0, 3], vec![3]] {
+        for head in 0..2 {
+            let weight = |j: &usize| f64::from(s[j * 2 + head]).exp();
+            let sum: f64 = row.iter().map(weight).sum();
+            for d in 0..2 {
+                let value = |j: &usize| weight(j) * f64::from(v[j * 4 + head * 2 + d]);
+                let total: f64 = row.iter().map(value).sum();
+                expected.push(if sum == 0.0 { 0.0 } else { total / sum });
+            }
+        }
+    }
+    close(&out[0], &expected);
+}
+
+#[test]
+fn reducers_of_the_language_have_their_values() {
+    let text = "message m(src: {x: f32}) -> (f32, f32, bool, bool) {
+    edge { (src.x, src.x, src.x > 4, src.x > 0) }
+    reduce (logsumexp, variance, any, all)
+}
+program p(g: graph<N>, x: f32[N]) -> (l: f32[N], v: f32[N], any: bool[N], all: bool[N]) { m(g, src: {x}) }";
+    let out = run(text, &[tensor(&[4], &[1f32, -2.0, 5.0, 3.0])]);
+    let log = |x: &[f64]| x.iter().map(|x| x.exp()).sum::<f64>().ln();
+    close(&out[0], &[log(&[1.0, 5.0]), f64::NEG_INFINITY, log(&[-2.0, 1.0, 3.0]), 3.0]);
+    close(&out[1], &[4.0, 0.0, 38.0 / 9.0, 0.0]);
+    assert_eq!(out[2].numbers::<bool>().unwrap(), [true, false, false, false]);
+    assert_eq!(out[3].numbers::<bool>().unwrap(), [true, true, false, true]);
+}
+
+#[test]
+fn a_step_starts_from_the_declared_state_and_minds_the_order() {
+    let text = "reducer horner(x: f32) -> f32 {
+    state { v: f32 = 1 }
+    step(s, x) { {v: s.v * 10 + x} }
+    combine(a, b) { a }
+    finalize(s) { s.v }
+    empty 0
+}
+message m(src: {x: f32}) -> f32 { edge { src.x } reduce horner }
+program p(g: graph<N>, x: f32[N]) -> (y: f32[N]) { m(g, src: {x}) }";
+    close(&run(text, &[tensor(&[4], &[1f32, 2.0, 5.0, 9.0])])[0], &[115.0, 0.0, 1219.0, 19.0]);
+}
+
+#[test]
+fn reducers_of_the_language_work_in_double_precision_and_hide_behind_those_of_a_file() {
+    let text = "reducer any(x: f64) -> f64 {
+    state { v: f64 = 0 }
+    lift { {v: x} }
+    combine(a, b) { {v: max(a.v, b.v)} }
+    finalize(s) { s.v }
+    empty 7
+    laws associative, commutative
+}
+message m(src: {x: f64}) -> (f64, f64) { edge { (src.x, src.x) } reduce (any, logsumexp) }
+program p(g: graph<N>, x: f64[N]) -> (y: f64[N], z: f64[N]) { m(g, src: {x}) }";
+    let out = run(text, &[tensor(&[4], &[1f64, 2.0, 5.0, 9.0])]);
+    assert_eq!(out[0].numbers::<f64>().unwrap(), [5.0, 7.0, 9.0, 9.0]);
+    assert!((out[1].numbers::<f64>().unwrap()[0] - (1f64.exp() + 5f64.exp()).ln()).abs() < 1e-14);
+}
