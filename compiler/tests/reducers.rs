@@ -114,6 +114,15 @@ program p(g: graph<N>, x: f32[N]) -> (l: f32[N], v: f32[N], any: bool[N], all: b
 }
 
 #[test]
+fn dot_sums_over_the_last_axis_of_fields_and_in_messages() {
+    let text = "message m<F>(src: {x: f32[F]}, dst: {x: f32[F]}) -> f32 { edge { dot(src.x, dst.x) } reduce sum }
+program p<F>(g: graph<N>, x: f32[N, F]) -> (y: f32[N], z: f32[N]) { (m(g, src: {x}, dst: {x}), dot(x, x)) }";
+    let out = run(text, &[tensor(&[4, 2], &[1f32, 2.0, 3.0, -1.0, 0.0, 5.0, 2.0, 2.0])]);
+    close(&out[0], &[5.0 + 10.0, 0.0, -5.0 + 10.0 + 10.0, 8.0]);
+    close(&out[1], &[5.0, 10.0, 25.0, 8.0]);
+}
+
+#[test]
 fn a_step_starts_from_the_declared_state_and_minds_the_order() {
     let text = "reducer horner(x: f32) -> f32 {
     state { v: f32 = 1 }

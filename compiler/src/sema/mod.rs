@@ -35,6 +35,7 @@ mod ty;
 
 pub use check::function_names;
 pub use error::SemaError;
+pub use prelude::prelude_reducers;
 
 use check::Checker;
 use emit::{Bodies, EmitError, Emitter, Limits, Places};

@@ -28,6 +28,20 @@ fn compile(real: DType) -> Vec<Reducer> {
     reducers
 }
 
+/// Reducers of the language that are written in it, where `real` is `f32` or `f64`, by their names in the IR.
+pub fn prelude_reducers(real: DType) -> Vec<Reducer> {
+    let mut module = Module::new();
+    for reducer in &MODULES[0] {
+        add(&mut module, &reducer.name, speaks_of_real(reducer).then_some(real));
+    }
+    module.reducers.into_values().collect()
+}
+
+/// Whether a message of a reducer as written holds a `real`.
+pub(super) fn speaks_of_real(reducer: &Reducer) -> bool {
+    reducer.message().iter().any(|t| is_real(t.dtype))
+}
+
 /// The names of all of them.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     MODULES[0].iter().map(|r| &*r.name)

@@ -4,11 +4,12 @@
 use super::Field;
 use super::element::{Bounded, element};
 use super::fold::fold;
+use super::own::own;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::interp::{Relation, Value};
-use tiga_ir::{Body, Func, InstData, Module, Region, Role, Scalar, Target, TensorType, Type, Value as Handle, ops};
+use tiga_ir::{Body, Func, InstData, Module, Reducer, Region, Role, Scalar, Target, TensorType, Type, Value as Handle, ops};
 use tigac::builtin::BuiltinReducer;
 
 /// Why a program has no bounds.
@@ -111,10 +112,10 @@ fn builtin(name: Option<&Arc<str>>) -> Run<BuiltinReducer> {
     named.ok_or(Unbounded::Op("a reducer of its own"))
 }
 
-/// The reducers of a message whose targets are all rows.
-fn row_reducers(data: &InstData) -> Run<Vec<BuiltinReducer>> {
-    let of_target = |target: &Target| match target {
-        Target::Row { reducer, keep: false } => builtin(Some(reducer)),
+/// The names of the reducers of a message whose targets are all rows.
+fn row_reducers(data: &InstData) -> Run<Vec<&Arc<str>>> {
+    let of_target = |target| match target {
+        &Target::Row { ref reducer, keep: false } => Ok(reducer),
         _ => Err(Unbounded::Op("apply with other targets")),
     };
     data.attrs.targets().ok_or(Unbounded::Op("apply"))?.iter().map(of_target).collect()
@@ -270,10 +271,11 @@ impl<'m> Machine<'m> {
         let rel = self.rel(data)?;
         let roles = data.attrs.roles().ok_or(Unbounded::Op("apply"))?;
         let reducers = row_reducers(data)?;
+        let takes: Vec<usize> = reducers.iter().map(|r| self.module.reducers[*r].message().len()).collect();
         let fields = (1..data.operands.len()).map(|i| self.field(data, i).cloned()).collect::<Run<Vec<_>>>()?;
         let mut results: Vec<Vec<Bounded>> = vec![Vec::new(); data.results.len()];
         for row in 0..rel.num_dst() {
-            let mut messages: Vec<Vec<Field>> = vec![Vec::new(); reducers.len()];
+            let mut messages: Vec<Vec<Field>> = vec![Vec::new(); takes.iter().sum()];
             for position in rel.row(row) {
                 let element = |(role, field): (&Role, &Field)| {
                     Val::Field(match role {
@@ -285,13 +287,19 @@ impl<'m> Machine<'m> {
                 };
                 let args = roles.iter().zip(&fields).map(element).collect();
                 let yields = self.run(data.regions[0], args)?;
-                for (message, yielded) in messages.iter_mut().zip(exactly(yields, reducers.len())?) {
+                for (message, yielded) in messages.iter_mut().zip(exactly(yields, messages.len())?) {
                     message.push(field(yielded, "apply")?);
                 }
             }
-            let totals = reducers.iter().zip(&messages).enumerate();
-            let totals = totals.map(|(i, (reducer, messages))| self.total(data, i, *reducer, messages));
-            let mut values = totals.collect::<Run<Vec<Val>>>()?;
+            let (mut values, mut from) = (Vec::new(), 0);
+            for (name, takes) in reducers.iter().zip(&takes) {
+                let taken = &messages[from..from + takes];
+                match builtin(Some(name)) {
+                    Ok(reducer) => values.push(self.total(data, from, reducer, &taken[0])?),
+                    Err(_) => values.extend(self.own(data, from, &self.module.reducers[*name], taken)?),
+                }
+                from += takes;
+            }
             if let Some(node) = data.regions.get(1) {
                 let element = |(role, field): (&Role, &Field)| match role {
                     Role::Dst => Some(Val::Field(field.row(row))),
@@ -321,6 +329,21 @@ impl<'m> Machine<'m> {
         };
         let elems = (0..shape.iter().product()).map(feature).collect();
         Ok(Field::of(shape, elems))
+    }
+
+    /// The messages of one row to a reducer beside the plain ones, from target component `from` on.
+    fn own(&self, data: &InstData, from: usize, reducer: &Reducer, messages: &[Vec<Field>]) -> Run<Vec<Val>> {
+        let block = self.body.block(self.body.entry(data.regions[0]));
+        let last = block.insts.last().ok_or(Unbounded::Op("apply"))?;
+        let yields = &self.body.inst(*last).operands[from..from + messages.len()];
+        let types: Vec<&TensorType> = yields.iter().map(|v| self.ty(*v)).collect();
+        let fit = reducer.fit_message(&types).ok_or(Unbounded::Op("apply"))?;
+        let extent = |e: &Poly| e.eval(&|s| (self.size)(s)).expect("the sizes of a run are known");
+        let extents = fit.own.iter().map(|(s, e)| (s.clone(), extent(e))).collect();
+        let outs: Vec<Vec<usize>> = fit.all_outside(&reducer.outs).iter().map(|t| self.shape(t)).collect();
+        let count = messages.first().map_or(0, Vec::len);
+        let each: Vec<Vec<Field>> = (0..count).map(|i| messages.iter().map(|m| m[i].clone()).collect()).collect();
+        Ok(own(reducer, &extents, fit.map.len(), &each, &outs).into_iter().map(Val::Field).collect())
     }
 
     fn while_loop(&mut self, data: &'m InstData) -> Run<Vec<Val>> {

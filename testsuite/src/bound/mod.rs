@@ -4,6 +4,7 @@
 mod element;
 mod fold;
 mod machine;
+mod own;
 
 pub use element::{Bounded, element};
 pub use fold::fold;

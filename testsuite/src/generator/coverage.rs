@@ -111,6 +111,10 @@ impl Coverage {
                 both("matmul", dtype);
             }
         }
+        for reducer in super::own::reducers() {
+            let name = reducer.name.split('.').next().unwrap_or_default();
+            both(&format!("apply {name}"), reducer.message()[0].dtype);
+        }
         for (pattern, dtypes) in PATTERNS {
             dtypes.iter().for_each(|dtype| both(pattern, *dtype));
         }

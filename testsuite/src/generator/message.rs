@@ -3,7 +3,7 @@
 use super::region::elementwise_code;
 use super::writer::Writer;
 use tiga_abi::{DType, Poly};
-use tiga_ir::{Attr, Attrs, Builder, Key, Region, RelKind, Role, Target, TensorType, Type, Value, ops};
+use tiga_ir::{Attr, Attrs, Builder, Key, Reducer, Region, RelKind, Role, Target, TensorType, Type, Value, ops};
 
 fn is_constant(extent: &Poly) -> bool {
     extent.as_constant().is_some()
@@ -23,12 +23,12 @@ impl Writer<'_, '_> {
         if reads.roles.is_empty() {
             return Vec::new();
         }
-        let (edge, messages) = self.edge(&reads);
+        let (edge, reductions) = self.edge(&reads);
         let (mut targets, mut totals) = (Vec::new(), Vec::new());
-        for message in messages {
-            let reducer = self.reducer(message.dtype);
-            totals.push(message.with_dtype(reducer.result().unwrap_or(message.dtype)));
-            targets.push(Target::Row { reducer: reducer.symbol(message.dtype).into(), keep: false });
+        for (reducer, message) in reductions {
+            let fit = reducer.fit_message(&message.iter().collect::<Vec<_>>()).expect("messages fit their reducer");
+            totals.extend(fit.all_outside(&reducer.outs));
+            targets.push(Target::Row { reducer: reducer.name.clone(), keep: false });
         }
         let mut regions = vec![edge];
         if self.rng.bool() {
@@ -67,8 +67,8 @@ impl Writer<'_, '_> {
         seen.map(|(_, v)| Type::Tensor(self.tensor(*v).element())).collect()
     }
 
-    /// The edge region, and the types of the messages that it yields.
-    fn edge(&mut self, reads: &Reads) -> (Region, Vec<TensorType>) {
+    /// The edge region, and the reducers with the types of the messages that it yields.
+    fn edge(&mut self, reads: &Reads) -> (Region, Vec<(Reducer, Vec<TensorType>)>) {
         let params = Self::unnamed(self.elements(reads, |_| true));
         let rng = &mut *self.rng;
         self.builder.region(params, |b, values| {
@@ -82,9 +82,19 @@ impl Writer<'_, '_> {
                 let dims = ty(b, v).dims;
                 dims == width || dims.iter().all(is_constant)
             });
-            let messages = Self::some(rng, &pool, count);
-            let _ = b.op(ops::YIELD, &messages, Attrs::new());
-            messages.iter().map(|v| ty(b, v)).collect()
+            let (mut reductions, mut yields) = (Vec::new(), Vec::new());
+            for value in Self::some(rng, &pool, count) {
+                let own = if rng.u8(0..4) == 0 { Self::own_message(rng, b, &pool) } else { None };
+                let (reducer, message) = own.unwrap_or_else(|| {
+                    let dtype = ty(b, &value).dtype;
+                    let name = Self::reducer(rng, dtype).symbol(dtype);
+                    (b.module.reducers[name.as_str()].clone(), vec![value])
+                });
+                reductions.push((reducer, message.iter().map(|v| ty(b, v)).collect()));
+                yields.extend(message);
+            }
+            let _ = b.op(ops::YIELD, &yields, Attrs::new());
+            reductions
         })
     }
 

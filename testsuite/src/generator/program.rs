@@ -73,6 +73,7 @@ pub fn program(rng: &mut Rng, name: &str, size: usize) -> Generated {
             reducer.add_to(&mut module, dtype);
         }
     }
+    module.reducers.extend(super::own::reducers().into_iter().map(|r| (r.name.clone(), r)));
     let two_sets = rng.u8(0..4) == 0;
     let callee = (rng.u8(0..3) == 0).then(|| format!("{name}.part").into());
     if let Some(callee) = &callee {

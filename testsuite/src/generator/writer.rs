@@ -126,9 +126,9 @@ impl Writer<'_, '_> {
         self.builder.value(ops::DEGREE, &[relation], Attrs::new()).ok()
     }
 
-    pub fn reducer(&mut self, dtype: DType) -> BuiltinReducer {
+    pub fn reducer(rng: &mut Rng, dtype: DType) -> BuiltinReducer {
         let fits: Vec<BuiltinReducer> = BuiltinReducer::ALL.into_iter().filter(|r| r.accepts(dtype)).collect();
-        fits[self.rng.usize(0..fits.len())]
+        fits[rng.usize(0..fits.len())]
     }
 
     fn reduce(&mut self, pool: &[Value]) -> Option<Value> {
@@ -142,7 +142,7 @@ impl Writer<'_, '_> {
     /// A random reduction over one axis of features, or over the set.
     pub fn reduced(&mut self, operand: Value, axis: Option<usize>) -> Option<Value> {
         let dtype = self.tensor(operand).dtype;
-        let mut attrs = Attrs::new().with(Key::With, Attr::Name(self.reducer(dtype).symbol(dtype).into()));
+        let mut attrs = Attrs::new().with(Key::With, Attr::Name(Self::reducer(self.rng, dtype).symbol(dtype).into()));
         if let Some(axis) = axis {
             attrs.set(Key::Axis, Attr::Int(axis as i64));
         }

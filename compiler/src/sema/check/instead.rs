@@ -8,7 +8,7 @@ use super::builtin::integer;
 use tiga_syntax::ast::{self, ArgKind};
 
 /// Functions for which there may be something.
-const REPLACED: [&str; 6] = ["dot", "softmax", "log_softmax", "variance", "any", "all"];
+const REPLACED: [&str; 5] = ["softmax", "log_softmax", "variance", "any", "all"];
 
 /// Those whose values add up to one over what they go over.
 const NORMALISERS: [&str; 2] = ["softmax", "log_softmax"];
@@ -40,12 +40,6 @@ impl Checker<'_> {
         }
         let tensors: Vec<Tensor> = values.iter().map(|v| self.tensor(v)).collect::<Option<_>>()?;
         match (tensors.as_slice(), values.as_slice()) {
-            ([a, b], [left, right]) if function == "dot" && axis.is_none() => {
-                let numbers = !self.elems.domain(a.elem).contains(tiga_abi::DType::Bool);
-                let vectors = a.same_shape(b) && !a.dims.is_empty() && numbers && self.elems.unify(a.elem, b.elem);
-                let text = || format!("sum({} * {}, axis: -1)", self.called(left, "a"), self.called(right, "b"));
-                vectors.then(|| write(&text()))
-            }
             // To normalise over the entities of a set is seldom what is meant where there are features.
             ([x], [value]) if axis.is_none() && !x.dims.is_empty() && NORMALISERS.contains(&function) => {
                 let name = self.called(value, "x");

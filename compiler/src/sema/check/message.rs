@@ -174,8 +174,7 @@ impl<'a> Checker<'a> {
                 (ReducerUse::Declared(index), out.unwrap_or(Ty::Error))
             }
             Named::Prelude(reducer) => {
-                let real = reducer.message().iter().any(|t| prelude::is_real(t.dtype));
-                let real = real.then(|| self.elems.open(Domain::FLOAT));
+                let real = prelude::speaks_of_real(reducer).then(|| self.elems.open(Domain::FLOAT));
                 let ty = |t: &TensorType| {
                     let elem = real.filter(|_| prelude::is_real(t.dtype)).unwrap_or(Elem::Known(t.dtype));
                     Ty::Tensor(Tensor { elem, set: None, dims: t.dims.clone() })
