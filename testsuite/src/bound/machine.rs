@@ -287,7 +287,8 @@ impl<'m> Machine<'m> {
                 };
                 let args = roles.iter().zip(&fields).map(element).collect();
                 let yields = self.run(data.regions[0], args)?;
-                for (message, yielded) in messages.iter_mut().zip(exactly(yields, messages.len())?) {
+                let yields = exactly(yields, messages.len())?;
+                for (message, yielded) in messages.iter_mut().zip(yields) {
                     message.push(field(yielded, "apply")?);
                 }
             }
