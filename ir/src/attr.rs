@@ -24,6 +24,10 @@ pub enum Key {
     Dims,
     /// A feature axis.
     Axis,
+    /// The first position taken.
+    Begin,
+    /// A reduction's messages are an element and its position.
+    Indexed,
     /// The element type converted to.
     To,
     /// A function.
@@ -46,7 +50,7 @@ pub enum Key {
 
 impl Key {
     /// All keys.
-    pub const ALL: [Key; 17] = [
+    pub const ALL: [Key; 19] = [
         Key::With,
         Key::Shape,
         Key::Over,
@@ -55,6 +59,8 @@ impl Key {
         Key::Value,
         Key::Dims,
         Key::Axis,
+        Key::Begin,
+        Key::Indexed,
         Key::To,
         Key::Callee,
         Key::AtMost,
@@ -77,6 +83,8 @@ impl Key {
             Key::Value => "value",
             Key::Dims => "dims",
             Key::Axis => "axis",
+            Key::Begin => "begin",
+            Key::Indexed => "indexed",
             Key::To => "to",
             Key::Callee => "callee",
             Key::AtMost => "at_most",
@@ -356,6 +364,8 @@ pub enum Attr {
     Value(Scalar),
     /// Extents; the set axis, if any, is given by the type.
     Dims(TensorType),
+    /// An extent.
+    Extent(Poly),
     /// A number.
     Int(i64),
     /// An element type.
@@ -380,6 +390,7 @@ impl fmt::Display for Attr {
             Attr::Over(over) => f.write_str(over.name()),
             Attr::Value(scalar) => write!(f, "{} {scalar}", scalar.dtype()),
             Attr::Dims(t) => write!(f, "{t}"),
+            Attr::Extent(extent) => write!(f, "{extent}"),
             Attr::Int(v) => write!(f, "{v}"),
             Attr::DType(d) => write!(f, "{d}"),
             Attr::Space(space) => write!(f, "{space}"),
@@ -460,6 +471,8 @@ getters! {
     dims: Dims => Dims -> TensorType;
     /// `axis(…)`
     axis: Axis => Int -> i64;
+    /// `begin(…)`
+    begin: Begin => Extent -> Poly;
     /// `to(…)`
     to: To => DType -> DType;
     /// `callee(@function)`

@@ -22,12 +22,12 @@ impl Nest<'_, '_> {
         &mut self,
         extent: &Poly,
         reducer: &str,
-        body: impl FnOnce(&mut Builder<'_>, Value) -> Result<Value, TypeError>,
+        body: impl FnOnce(&mut Builder<'_>, Value) -> Result<Vec<Value>, TypeError>,
     ) -> Result<Vec<Value>, TypeError> {
         let index = vec![(Type::scalar(DType::I64), Some("k"))];
         let (region, result) = self.builder.region(index, |builder, params| {
             let message = body(builder, params[0])?;
-            builder.op(crate::ops::YIELD, &[message], Attrs::new()).map(|_| ())
+            builder.op(crate::ops::YIELD, &message, Attrs::new()).map(|_| ())
         });
         result?;
         let attrs = Attrs::new()
@@ -59,6 +59,25 @@ impl Nest<'_, '_> {
     pub fn elem(builder: &mut Builder<'_>, tensor: Value, index: Value, axis: usize) -> Result<Value, TypeError> {
         let attrs = Attrs::new().with(Key::Axis, Attr::Int(axis as i64));
         builder.value(crate::ops::ELEM, &[tensor, index], attrs)
+    }
+
+    /// A message: an element, and where it is reduced with its position, that.
+    ///
+    /// # Errors
+    /// The element is no tensor.
+    pub fn with_position(
+        builder: &mut Builder<'_>,
+        element: Value,
+        position: Option<Value>,
+    ) -> Result<Vec<Value>, TypeError> {
+        let Some(position) = position else { return Ok(vec![element]) };
+        let dims = builder.body.ty(element).as_tensor().map_or(Vec::new(), |t| t.dims.clone());
+        if dims.is_empty() {
+            return Ok(vec![element, position]);
+        }
+        let dims = Attr::Dims(TensorType::tensor(DType::I64, dims));
+        let everywhere = builder.value(crate::ops::FILL, &[position], Attrs::new().with(Key::Dims, dims))?;
+        Ok(vec![element, everywhere])
     }
 
     /// A binary op on two values.

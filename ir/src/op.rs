@@ -352,6 +352,11 @@ pub trait OpDef: Sync {
     fn elementwise(&self) -> Option<&dyn crate::ops::Elementwise> {
         None
     }
+    /// Whether an operand is read as a whole, not row by row: inside a loop it is memory.
+    fn whole(&self, index: usize) -> bool {
+        let _ = index;
+        false
+    }
     /// One row of its results from one row of its operands, if that is all they depend on: what becomes of a domain op
     /// inside a loop. An operand that is a relation is passed as it is.
     fn nest(

@@ -89,8 +89,11 @@ fn random_inputs(folder: &Path, nodes: usize) {
     let mut random = fastrand::Rng::with_seed(7);
     for (name, rows, columns) in [("x", nodes, 9), ("w0", 9, 5), ("w1", 5, 3)] {
         let numbers = (0..rows * columns).map(|_| random.f32() - 0.25).collect();
-        save_array(&folder.join(format!("{name}.npy")), &Array::new(vec![rows, columns], Elements::F32(numbers)).unwrap())
-            .unwrap();
+        save_array(
+            &folder.join(format!("{name}.npy")),
+            &Array::new(vec![rows, columns], Elements::F32(numbers)).unwrap(),
+        )
+        .unwrap();
     }
 }
 
@@ -121,8 +124,11 @@ fn the_same_bundle_runs_on_another_graph_with_other_widths() {
 fn an_isolated_node_has_scores_of_its_own() {
     let folder = compiled("gcn-isolated");
     // Node 4 has no edge: its scores are relu(x w0) w1 of its own normalised features.
-    std::fs::write(folder.join("five.mtx"), "%%MatrixMarket matrix coordinate pattern symmetric\n5 5 3\n2 1\n3 2\n4 1\n")
-        .unwrap();
+    std::fs::write(
+        folder.join("five.mtx"),
+        "%%MatrixMarket matrix coordinate pattern symmetric\n5 5 3\n2 1\n3 2\n4 1\n",
+    )
+    .unwrap();
     let scores = scores(&folder, "five.mtx", 5);
     let [x, w0, w1] = ["x", "w0", "w1"].map(|name| f32s(&folder.join(format!("{name}.npy"))));
     let own = &x[4 * 9..];

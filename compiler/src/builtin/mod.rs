@@ -21,17 +21,20 @@ pub enum BuiltinReducer {
     Prod,
     /// The number of messages (`i64`).
     Count,
+    /// The first in traversal order; of nothing 0.
+    First,
 }
 
 impl BuiltinReducer {
     /// All of them.
-    pub const ALL: [BuiltinReducer; 6] = [
+    pub const ALL: [BuiltinReducer; 7] = [
         BuiltinReducer::Sum,
         BuiltinReducer::Mean,
         BuiltinReducer::Max,
         BuiltinReducer::Min,
         BuiltinReducer::Prod,
         BuiltinReducer::Count,
+        BuiltinReducer::First,
     ];
 
     /// The name in `.tg`.
@@ -43,6 +46,7 @@ impl BuiltinReducer {
             BuiltinReducer::Min => "min",
             BuiltinReducer::Prod => "prod",
             BuiltinReducer::Count => "count",
+            BuiltinReducer::First => "first",
         }
     }
 
@@ -63,9 +67,9 @@ impl BuiltinReducer {
         BuiltinReducer::ALL.into_iter().find(|r| r.name() == name)
     }
 
-    /// Whether it reduces elements of this type: all numbers, and anything is counted.
+    /// Whether it reduces elements of this type: all numbers, and anything is counted or comes first.
     pub fn accepts(self, dtype: DType) -> bool {
-        self == BuiltinReducer::Count || dtype != DType::Bool
+        matches!(self, BuiltinReducer::Count | BuiltinReducer::First) || dtype != DType::Bool
     }
 
     /// The element type of the result, if not that of the messages.
@@ -105,6 +109,7 @@ impl BuiltinReducer {
             BuiltinReducer::Min => fold(self, dtype, "min", greatest, greatest),
             BuiltinReducer::Mean => mean(dtype, zero),
             BuiltinReducer::Count => count(dtype),
+            BuiltinReducer::First => first(dtype),
         }
     }
 }
@@ -182,6 +187,25 @@ fn count(dtype: DType) -> String {
     )
 }
 
+fn first(dtype: DType) -> String {
+    let symbol = BuiltinReducer::First.symbol(dtype);
+    let zero = if dtype == DType::Bool { "false" } else { "0" };
+    format!(
+        "reducer @{symbol} state(x: {dtype}) -> ({dtype} = {zero}) laws(associative) {{
+  lift (%x: {dtype}) {{
+    yield %x
+  }}
+  combine (%a: {dtype}, %b: {dtype}) {{
+    yield %a
+  }}
+  finalize (%x: {dtype}) {{
+    yield %x
+  }}
+}}
+"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_reducer_parses_for_every_element_type_it_accepts() {
-        assert_eq!(module().reducers.len(), 5 * 4 + 5);
+        assert_eq!(module().reducers.len(), 5 * 4 + 2 * 5);
     }
 
     #[test]

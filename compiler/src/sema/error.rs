@@ -73,6 +73,16 @@ pub enum SemaError {
     TypePlace { what: &'static str },
     #[error("the value of a `const` is made of literals and other constants")]
     NotConstant,
+    #[error("`{function}` works along feature axes, but `{found}` has none there")]
+    NoFeatureAxis { function: String, found: String },
+    #[error("the positions from `{begin}` to `{end}` must lie in an axis of `{extent}`")]
+    Slice { begin: String, end: String, extent: String },
+    #[error("cannot reshape `{found}` to `{wanted}`")]
+    Reshape { found: String, wanted: String },
+    #[error("`{function}` needs an axis")]
+    NoAxisGiven { function: String },
+    #[error("`cross` takes vectors of three numbers, found `{found}`")]
+    NotThree { found: String },
     // Messages and reducers.
     #[error("cannot find reducer `{name}`")]
     UnknownReducer { name: String },
@@ -106,6 +116,8 @@ pub enum SemaError {
     BrokenLaw { reducer: String, law: &'static str },
     #[error("parameter `{name}` of a message {rule}")]
     MessageParam { name: String, rule: &'static str },
+    #[error("a message reduces, or gives one value per edge: {rule}")]
+    EdgeResult { rule: &'static str },
     // Programs and control.
     #[error("`{name}` calls itself")]
     Recursion { name: String },
@@ -134,20 +146,14 @@ pub enum SemaError {
     Vjp,
     #[error("element type `{name}` is not supported yet")]
     ElementType { name: String },
-    #[error("messages whose result is one value per edge are not supported yet")]
-    EdgeResult,
     #[error("reducer `{name}` is not supported yet")]
     Reducer { name: String },
     #[error("function `{name}` is not supported yet")]
     Function { name: String },
     #[error("relations made by `{name}` are not supported yet")]
     Relation { name: String },
-    #[error("indexing with `[…]` is not supported yet")]
-    Index,
     #[error("placement (`@{name}`) is not supported yet")]
     Placement { name: String },
-    #[error("`{record}.index` is not supported yet")]
-    EntityIndex { record: String },
     #[error("passing a transposed graph to a program is not supported yet")]
     TransposedArgument,
     #[error("`type` names element types only; other types are not supported yet")]
@@ -190,6 +196,9 @@ impl SemaError {
             NotATensor { .. } => "TG0215",
             TypePlace { .. } => "TG0216",
             NotConstant | EmptyNotConstant => "TG0217",
+            NoFeatureAxis { .. } | NoAxisGiven { .. } => "TG0218",
+            Slice { .. } => "TG0219",
+            Reshape { .. } | NotThree { .. } => "TG0220",
             UnknownReducer { .. } => "TG0301",
             ReducerCount { .. } | ReducerMessage { .. } => "TG0302",
             NodeNames { .. } => "TG0303",
@@ -203,6 +212,7 @@ impl SemaError {
             MissingClause { .. } | ClauseNames { .. } => "TG0311",
             UnknownLaw { .. } => "TG0312",
             BrokenLaw { .. } => "TG0313",
+            EdgeResult { .. } => "TG0314",
             Recursion { .. } => "TG0401",
             ResultCount { .. } => "TG0402",
             NoBound => "TG0403",
@@ -216,13 +226,10 @@ impl SemaError {
             Expansion { .. } => "TG0411",
             Vjp => "TG0902",
             ElementType { .. } => "TG0903",
-            EdgeResult => "TG0904",
             Reducer { .. } => "TG0905",
             Function { .. } => "TG0906",
             Relation { .. } => "TG0907",
-            Index => "TG0908",
             Placement { .. } => "TG0909",
-            EntityIndex { .. } => "TG0910",
             TransposedArgument => "TG0911",
             AliasType => "TG0912",
             FieldProduct => "TG0913",

@@ -4,7 +4,7 @@ use super::infer::Elem;
 use super::ty::{Substitution, Ty};
 use crate::builtin::BuiltinReducer;
 use tiga_abi::{DType, Poly, Symbol};
-use tiga_ir::Op;
+use tiga_ir::{Op, Role};
 use tiga_source::Span;
 
 /// A name bound in a body.
@@ -19,7 +19,36 @@ pub(crate) struct Local {
     pub(crate) span: Span,
 }
 
-/// A reducer that a message names.
+/// What has a position that an edge function can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Entity {
+    Edge,
+    Src,
+    Dst,
+}
+
+impl Entity {
+    pub(crate) const ALL: [Entity; 3] = [Entity::Edge, Entity::Src, Entity::Dst];
+
+    /// The record that holds its fields.
+    pub(crate) const fn record(self) -> &'static str {
+        match self {
+            Entity::Edge => "edge",
+            Entity::Src => "src",
+            Entity::Dst => "dst",
+        }
+    }
+
+    pub(crate) const fn role(self) -> Role {
+        match self {
+            Entity::Edge => Role::Edge,
+            Entity::Src => Role::Src,
+            Entity::Dst => Role::Dst,
+        }
+    }
+}
+
+/// A reducer that a message or reduction names.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ReducerUse {
     /// One of the language, of messages with an element type.
@@ -77,6 +106,12 @@ pub(crate) enum Composite {
     Relu,
     /// `where(x > 0, x, slope * x)`.
     LeakyRelu,
+    /// `e / sum(e)` of `e = exp(x - max(x))`, over a feature axis or the set.
+    Softmax(Option<i64>),
+    /// `d - log(sum(exp(d)))` of `d = x - max(x)`, over a feature axis or the set.
+    LogSoftmax(Option<i64>),
+    /// `take(a, [1, 2, 0]) * take(b, [2, 0, 1]) - take(a, [2, 0, 1]) * take(b, [1, 2, 0])`.
+    Cross,
 }
 
 /// What an expression does.
@@ -96,9 +131,25 @@ pub(crate) enum Kind {
     /// One scalar everywhere in the expression's shape.
     Fill(Box<Expr>),
     Len(Axis),
-    ReduceSet(BuiltinReducer, Box<Expr>),
+    ReduceSet(ReducerUse, Box<Expr>),
     /// Over one feature axis.
-    ReduceAxis(BuiltinReducer, i64, Box<Expr>),
+    ReduceAxis(ReducerUse, i64, Box<Expr>),
+    /// 0, 1, 2, …
+    Iota(Axis),
+    /// Along a feature axis, from a position on.
+    Slice(i64, Poly, Box<Expr>),
+    /// Feature axes in another order; −1 is a new one.
+    Permute(Vec<i64>, Box<Expr>),
+    Reshape(Box<Expr>),
+    Concat(Vec<Expr>),
+    /// What stands at indices of a feature axis: the tensor, then the indices.
+    GatherAxis(i64, Box<[Expr; 2]>),
+    /// What stands at entities: the field, then their numbers.
+    GatherSet(Box<[Expr; 2]>),
+    /// The sum over a set of outer products.
+    Contract(Box<[Expr; 2]>),
+    /// The position of the edge, its source or its destination.
+    Position(Entity),
     MatMul(Box<Expr>, Box<Expr>),
     InDegree(Box<Expr>),
     OutDegree(Box<Expr>),
@@ -162,8 +213,10 @@ pub(crate) struct Body {
     /// The element type of each [`Elem::Open`].
     pub(crate) decided: Vec<DType>,
     pub(crate) calls: Vec<(Callee, Span)>,
-    /// Reducers it names, with the element types they reduce.
-    pub(crate) reducers: Vec<(BuiltinReducer, Elem)>,
+    /// Reducers of its reductions.
+    pub(crate) reducers: Vec<ReducerUse>,
+    /// The positions it asks for, sorted.
+    pub(crate) positions: Vec<Entity>,
     /// The first thing in it that cannot stand inside a message, with its name.
     pub(crate) whole_graph: Option<(Span, String)>,
     /// The first thing in it that can stand inside a message, but not inside a reducer.

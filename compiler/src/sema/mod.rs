@@ -168,23 +168,20 @@ fn bodies(table: &Table<'_>, errors: &mut Vec<Diagnostic>) -> Bodies {
 fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<(), Box<Diagnostic>> {
     let bodies = emitter.bodies;
     let plain = bodies.functions.iter().chain(&bodies.programs).flatten();
-    for body in plain.chain(bodies.messages.iter().flatten().map(|m| &m.edge)) {
-        for (reducer, elem) in &body.reducers {
-            reducer.add_to(ir, ty::decide(*elem, &body.decided));
-        }
-    }
+    let plain = plain.flat_map(|body| body.reducers.iter().map(move |r| (r, body)));
+    let messages = bodies.messages.iter().flatten();
+    let of_edges = messages.clone().flat_map(|m| m.reducers.iter().map(move |r| (r, &m.edge)));
+    let inside = messages.flat_map(|m| m.edge.reducers.iter().map(move |r| (r, &m.edge)));
     let declared = declared_reducers(emitter, ir)?;
-    for message in bodies.messages.iter().flatten() {
-        for reducer in &message.reducers {
-            match reducer {
-                hir::ReducerUse::Builtin(..) => {}
-                hir::ReducerUse::Prelude(name, real) => {
-                    prelude::add(ir, name, real.map(|elem| ty::decide(elem, &message.edge.decided)));
-                }
-                hir::ReducerUse::Declared(index) => {
-                    let reducer = &declared[*index];
-                    ir.reducers.entry(reducer.name.clone()).or_insert_with(|| reducer.clone());
-                }
+    for (reducer, body) in plain.chain(inside).chain(of_edges) {
+        match reducer {
+            hir::ReducerUse::Builtin(reducer, elem) => reducer.add_to(ir, ty::decide(*elem, &body.decided)),
+            hir::ReducerUse::Prelude(name, element) => {
+                prelude::add(ir, name, element.map(|elem| ty::decide(elem, &body.decided)));
+            }
+            hir::ReducerUse::Declared(index) => {
+                let reducer = &declared[*index];
+                ir.reducers.entry(reducer.name.clone()).or_insert_with(|| reducer.clone());
             }
         }
     }

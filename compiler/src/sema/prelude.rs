@@ -1,71 +1,117 @@
 //! Reducers of the language that are written in it, as reducers of the IR.
 
 use super::emit::{Emitter, Limits, Places};
+use super::infer::Domain;
 use super::{SemaOptions, Table, bodies, declared_reducers};
 use crate::builtin::PRELUDE;
 use std::sync::LazyLock;
 use tiga_abi::{DType, Symbol};
-use tiga_ir::{Module, Reducer};
+use tiga_ir::{Module, Reducer, TensorType};
 use tiga_source::Sources;
 
-/// The element types that `real` of the prelude may be.
-const REAL: [DType; 2] = [DType::F32, DType::F64];
+/// A reducer of the prelude.
+pub(super) struct Entry {
+    pub(super) reducer: Reducer,
+    /// How many of its message's values are positions that it asks for; they come last.
+    pub(super) positions: usize,
+}
 
-static MODULES: LazyLock<[Vec<Reducer>; 2]> = LazyLock::new(|| REAL.map(compile));
+impl Entry {
+    /// The values of a message that an edge function gives.
+    pub(super) fn values(&self) -> impl Iterator<Item = &TensorType> {
+        let message = self.reducer.message();
+        let given = message.len() - self.positions;
+        message.into_iter().take(given)
+    }
 
-fn compile(real: DType) -> Vec<Reducer> {
+    /// What the element type that it is written for may be, if it is written for any.
+    pub(super) fn element(&self) -> Option<Domain> {
+        self.values().find_map(|t| stands_for(t.dtype))
+    }
+}
+
+/// What an element type of a reducer as written stands for: `real` is written `f32`, `number` is written `i32`.
+pub(super) fn stands_for(dtype: DType) -> Option<Domain> {
+    match dtype {
+        DType::F32 => Some(Domain::FLOAT),
+        DType::I32 => Some(Domain::where_(|d| d != DType::Bool)),
+        _ => None,
+    }
+}
+
+/// The prelude for each element type that `number` and, if it is a float, `real` may be; first as written.
+static MODULES: LazyLock<Vec<(Option<DType>, Vec<Entry>)>> = LazyLock::new(|| {
+    let numbers = DType::ALL.into_iter().filter(|d| *d != DType::Bool).map(Some);
+    std::iter::once(None).chain(numbers).map(|element| (element, compile(element))).collect()
+});
+
+fn compile(element: Option<DType>) -> Vec<Entry> {
     let mut sources = Sources::new();
     let file = sources.add("prelude.tg", PRELUDE.to_owned()).expect("the prelude is short");
     let parsed = tiga_syntax::parse(file, PRELUDE);
     let mut errors = parsed.errors;
-    let options = SemaOptions { set: [("real".to_owned(), real)].into() };
+    let mut options = SemaOptions::default();
+    if let Some(element) = element {
+        options.set.insert("number".to_owned(), element);
+        options.set.extend(element.is_float().then(|| ("real".to_owned(), element)));
+    }
     let table = Table::new(&parsed.module, &options, &mut errors);
     let bodies = bodies(&table, &mut errors);
     let (limits, places) = (Limits::default(), Places::default());
     let emitter = Emitter { table: &table, bodies: &bodies, sources: &sources, limits: &limits, places: &places };
     let reducers = declared_reducers(emitter, &Module::new()).expect("the prelude keeps its laws");
     assert!(errors.is_empty(), "the prelude has no errors");
-    reducers
+    let positions = bodies.reducers.iter().flatten().map(|body| body.positions().len());
+    reducers.into_iter().zip(positions).map(|(reducer, positions)| Entry { reducer, positions }).collect()
 }
 
-/// Reducers of the language that are written in it, where `real` is `f32` or `f64`, by their names in the IR.
-pub fn prelude_reducers(real: DType) -> Vec<Reducer> {
+/// Reducers of the language that are written in it, for an element type, by their names in the IR; those that are not
+/// written for one have no other.
+pub fn prelude_reducers(element: DType) -> Vec<Reducer> {
     let mut module = Module::new();
-    for reducer in &MODULES[0] {
-        add(&mut module, &reducer.name, speaks_of_real(reducer).then_some(real));
+    for entry in &MODULES[0].1 {
+        match entry.element() {
+            Some(domain) if !domain.contains(element) => {}
+            of => add(&mut module, &entry.reducer.name, of.map(|_| element)),
+        }
     }
     module.reducers.into_values().collect()
 }
 
-/// Whether a message of a reducer as written holds a `real`.
-pub(super) fn speaks_of_real(reducer: &Reducer) -> bool {
-    reducer.message().iter().any(|t| is_real(t.dtype))
-}
-
 /// The names of all of them.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    MODULES[0].iter().map(|r| &*r.name)
+    MODULES[0].1.iter().map(|entry| &*entry.reducer.name)
 }
 
-/// A reducer as written, where `real` is `f32`.
-pub(super) fn reducer(name: &str) -> Option<&'static Reducer> {
-    MODULES[0].iter().find(|r| *r.name == *name)
+/// A reducer as written.
+pub(super) fn reducer(name: &str) -> Option<&'static Entry> {
+    MODULES[0].1.iter().find(|entry| *entry.reducer.name == *name)
 }
 
-/// Whether an element type of a reducer as written stands for `real`.
-pub(super) fn is_real(dtype: DType) -> bool {
-    dtype == DType::F32
-}
+/// Those that are also functions on fields and tensors: they reduce single values to single values. (A list, because
+/// the prelude itself is checked by what asks for it.)
+pub(super) const REDUCTIONS: [&str; 6] = ["logsumexp", "variance", "any", "all", "argmax", "argmin"];
 
-/// The name of a reducer in the IR, with what `real` is if it speaks of it.
-pub(super) fn symbol(name: &str, real: Option<DType>) -> Symbol {
-    real.map_or_else(|| name.into(), |real| format!("{name}.{real}").into())
+/// The name of a reducer in the IR, with the element type that it is for.
+pub(super) fn symbol(name: &str, element: Option<DType>) -> Symbol {
+    element.map_or_else(|| name.into(), |element| format!("{name}.{element}").into())
 }
 
 /// Adds a reducer to a module that may have it already.
-pub(super) fn add(module: &mut Module, name: &str, real: Option<DType>) {
-    let index = REAL.iter().position(|d| Some(*d) == real).unwrap_or(0);
-    let reducer = MODULES[index].iter().find(|r| *r.name == *name).expect("checked: the prelude has it");
-    let symbol = symbol(name, real);
-    module.reducers.entry(symbol.clone()).or_insert_with(|| Reducer { name: symbol, ..reducer.clone() });
+pub(super) fn add(module: &mut Module, name: &str, element: Option<DType>) {
+    let (_, entries) = MODULES.iter().find(|(of, _)| *of == element).expect("checked: it is written for that type");
+    let entry = entries.iter().find(|entry| *entry.reducer.name == *name).expect("checked: the prelude has it");
+    let symbol = symbol(name, element);
+    module.reducers.entry(symbol.clone()).or_insert_with(|| Reducer { name: symbol, ..entry.reducer.clone() });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reductions_are_the_reducers_of_single_values() {
+        let single = |name: &&str| reducer(name).is_some_and(|entry| entry.values().count() == 1);
+        assert_eq!(names().filter(single).collect::<Vec<_>>(), REDUCTIONS);
+    }
 }

@@ -124,7 +124,11 @@ impl<'m> Machine<'m> {
 
     /// All products of an element of the left with one of the right operand.
     pub fn outer(&self, frame: &Frame<'m>, data: &InstData) -> Run<Tensor> {
-        let (a, b) = (frame.tensor(operand(data, 0)?)?, frame.tensor(operand(data, 1)?)?);
+        self.products(frame.tensor(operand(data, 0)?)?, frame.tensor(operand(data, 1)?)?)
+    }
+
+    /// All products of an element of one tensor with one of another.
+    pub(super) fn products(&self, a: &Tensor, b: &Tensor) -> Run<Tensor> {
         let shape = [a.shape(), b.shape()].concat();
         let mut elems = Vec::with_capacity(self.elements(&shape)?);
         for x in a.elems() {

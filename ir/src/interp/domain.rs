@@ -7,7 +7,9 @@ use super::machine::{Frame, Machine, Val, enter_value, leave_value, operand};
 use super::sizes::Sizes;
 use super::value::{Tensor, Value};
 use super::{InterpError, Options};
-use crate::{InstData, Level, Module, Scalar, TensorType, Value as Handle};
+use crate::ops::sum_of;
+use crate::{InstData, Key, Level, Module, Reducer, Scalar, TensorType, Value as Handle};
+use tiga_abi::DType;
 
 /// Evaluates a domain function on its arguments.
 ///
@@ -52,14 +54,45 @@ impl<'m> Machine<'m> {
         let field = frame.tensor(value)?.clone();
         let reducer = self.reducer(data.attrs.reducer())?;
         let message = tensor_type(frame, value)?.element();
-        let mut reduction = Reduction::of_message(self, reducer, &[&message], &frame.sizes)?;
+        let indexed = data.attrs.has(Key::Indexed);
+        let mut reduction = self.reduction(reducer, &message, indexed, frame)?;
         let len = field.shape().first().ok_or_else(|| malformed("a field is expected"))?;
         let mut state: Option<State> = None;
         for i in 0..*len {
             let message = field.row(i).ok_or_else(|| malformed("a field is expected"))?;
-            state = Some(reduction.fold(state, vec![message])?);
+            state = Some(reduction.fold(state, with_position(message, i, indexed))?);
         }
         reduction.results(state)
+    }
+
+    /// The sum over a set of outer products, the first one and then each further one added to it.
+    pub fn contract(&self, frame: &Frame<'m>, data: &InstData) -> Run<Vec<Tensor>> {
+        let (x, y) = (operand(data, 0)?, operand(data, 1)?);
+        let (of_x, of_y) = (tensor_type(frame, x)?, tensor_type(frame, y)?);
+        let reducer = self.reducer(Some(&sum_of(of_x.dtype).into()))?;
+        let message = TensorType::tensor(of_x.dtype, [of_x.dims.as_slice(), &of_y.dims].concat());
+        let mut reduction = self.reduction(reducer, &message, false, frame)?;
+        let (x, y) = (frame.tensor(x)?.clone(), frame.tensor(y)?.clone());
+        let len = x.shape().first().ok_or_else(|| malformed("a field is expected"))?;
+        let mut state: Option<State> = None;
+        for i in 0..*len {
+            let (Some(x), Some(y)) = (x.row(i), y.row(i)) else { return Err(malformed("a field is expected")) };
+            state = Some(reduction.fold(state, vec![self.products(&x, &y)?])?);
+        }
+        reduction.results(state)
+    }
+
+    /// A reduction of elements, perhaps with their positions.
+    fn reduction<'a>(
+        &'a self,
+        reducer: &'m Reducer,
+        element: &TensorType,
+        indexed: bool,
+        frame: &Frame<'m>,
+    ) -> Run<Reduction<'a, 'm>> {
+        let position = TensorType { dtype: DType::I64, ..element.clone() };
+        let messages = [element, &position];
+        Reduction::of_message(self, reducer, &messages[..1 + usize::from(indexed)], &frame.sizes)
     }
 
     /// Over one feature axis, for each entity and mapped along the other axes.
@@ -74,9 +107,10 @@ impl<'m> Machine<'m> {
         }
         message.dims.remove(axis);
         let reducer = self.reducer(data.attrs.reducer())?;
-        let mut reduction = Reduction::of_message(self, reducer, &[&message], &frame.sizes)?;
+        let indexed = data.attrs.has(Key::Indexed);
+        let mut reduction = self.reduction(reducer, &message, indexed, frame)?;
         if tensor_type(frame, value)?.set.is_none() {
-            return fold_axis(&mut reduction, &tensor, axis);
+            return fold_axis(&mut reduction, &tensor, axis, indexed);
         }
         let len = tensor.shape().first().ok_or_else(|| malformed("a field is expected"))?;
         if *len == 0 {
@@ -85,19 +119,29 @@ impl<'m> Machine<'m> {
         let mut rows = Rows::new(*len);
         for i in 0..*len {
             let entity = tensor.row(i).ok_or_else(|| malformed("a field is expected"))?;
-            rows.push(fold_axis(&mut reduction, &entity, axis)?)?;
+            rows.push(fold_axis(&mut reduction, &entity, axis, indexed)?)?;
         }
         rows.fields()
     }
 }
 
-fn fold_axis(reduction: &mut Reduction<'_, '_>, tensor: &Tensor, axis: usize) -> Run<Vec<Tensor>> {
+fn fold_axis(reduction: &mut Reduction<'_, '_>, tensor: &Tensor, axis: usize, indexed: bool) -> Run<Vec<Tensor>> {
     let len = *tensor.shape().get(axis).ok_or_else(|| malformed("an axis is missing"))?;
     let mut state: Option<State> = None;
     for i in 0..len {
-        state = Some(reduction.fold(state, vec![along(tensor, axis, i)])?);
+        state = Some(reduction.fold(state, with_position(along(tensor, axis, i), i, indexed))?);
     }
     reduction.results(state)
+}
+
+/// A message: an element, perhaps with its position.
+fn with_position(element: Tensor, position: usize, indexed: bool) -> Vec<Tensor> {
+    if !indexed {
+        return vec![element];
+    }
+    let positions = vec![Scalar::I64(position as i64); element.elems().len()];
+    let positions = Tensor::of_elems(DType::I64, element.shape().to_vec(), positions);
+    vec![element, positions]
 }
 
 fn tensor_type<'m>(frame: &Frame<'m>, value: crate::Value) -> Run<&'m TensorType> {

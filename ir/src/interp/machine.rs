@@ -276,6 +276,11 @@ impl<'m> Machine<'m> {
             "outer" => self.outer(frame, data)?.into(),
             "matmul" => self.matmul(frame, data)?.into(),
             "reshape" => self.reshape(frame, data)?.into(),
+            "slice" => self.slice(frame, data)?.into(),
+            "permute" => self.permute(frame, data)?.into(),
+            "iota" => self.iota(frame, data)?.into(),
+            "gather_axis" => self.gather_axis(frame, data)?.into(),
+            "gather_set" => self.gather_set(frame, data)?.into(),
             "degree" => self.degree(frame, data)?.into(),
             "transpose" => Val::Rel(Arc::new(frame.rel(operand(data, 0)?)?.transposed().map_err(ErrorKind::Relation)?)),
             "elem" => self.elem(frame, data)?.into(),
@@ -291,6 +296,10 @@ impl<'m> Machine<'m> {
             }
             "reduce_set" => {
                 let results = self.reduce_set(frame, data)?;
+                return self.define(frame, data, results);
+            }
+            "contract" => {
+                let results = self.contract(frame, data)?;
                 return self.define(frame, data, results);
             }
             "reduce_axis" => {

@@ -24,6 +24,7 @@ mod kernel;
 mod loops;
 mod machine;
 mod memory;
+mod rearrange;
 mod reducer;
 mod relation;
 mod sizes;

@@ -1,6 +1,7 @@
 //! Operators on whole fields: `fill`, `len`, reductions over a set or an axis, `reshape`.
 
 use super::apply::fit_message;
+use super::rearrange::of_element;
 use super::reduce::{extent, named};
 use crate::{Attr, Attrs, Fold, Key, Level, Levels, Nest, Op, OpDef, OpView, TensorType, Type, TypeError, Value};
 use tiga_abi::{DType, Poly};
@@ -79,12 +80,18 @@ impl OpDef for ReduceSet {
         op.arity(1)?;
         let field = op.operand(0)?.as_tensor().filter(|t| t.set.is_some()).ok_or_else(|| op.wrong(0, "a field"))?;
         let reducer = named(op)?;
-        let fit = fit_message(op, 0, reducer, &[&field.element()])?;
+        let fit = fit_message(op, 0, reducer, &messages(op, &field.element()).iter().collect::<Vec<_>>())?;
         Ok(fit.all_outside(&reducer.outs).into_iter().map(Type::from).collect())
     }
 }
 
-/// `reduce_set %field with(@reducer)`: over the set, mapped along the features.
+/// What a reduction over a set or an axis folds: elements, and with `indexed` their positions.
+fn messages(op: OpView<'_>, element: &TensorType) -> Vec<TensorType> {
+    let position = TensorType { dtype: DType::I64, ..element.clone() };
+    if op.attrs().has(Key::Indexed) { vec![element.clone(), position] } else { vec![element.clone()] }
+}
+
+/// `reduce_set %field [indexed] with(@reducer)`: over the set, mapped along the features.
 pub const REDUCE_SET: Op = Op(&ReduceSet);
 
 struct ReduceAxis;
@@ -105,7 +112,9 @@ impl OpDef for ReduceAxis {
         let mut rest = tensor.dims.clone();
         rest.remove(axis);
         let message = TensorType::tensor(tensor.dtype, rest);
-        let outs = fit_message(op, 0, reducer, &[&message])?.all_outside(&reducer.outs);
+        let messages = messages(op, &message);
+        let fit = fit_message(op, 0, reducer, &messages.iter().collect::<Vec<_>>())?;
+        let outs = fit.all_outside(&reducer.outs);
         Ok(outs.into_iter().map(|t| TensorType { set: tensor.set.clone(), ..t }.into()).collect())
     }
     fn nest(
@@ -116,12 +125,15 @@ impl OpDef for ReduceAxis {
     ) -> Option<Result<Vec<Value>, TypeError>> {
         let axis = usize::try_from(*op.attrs().axis()?).ok()?;
         let extent = op.operand(0).ok()?.as_tensor()?.dims.get(axis)?.clone();
-        let tensor = operands[0];
-        Some(nest.fold(&extent, op.attrs().reducer()?, |b, k| Nest::elem(b, tensor, k, axis)))
+        let (tensor, indexed) = (operands[0], op.attrs().has(Key::Indexed));
+        Some(nest.fold(&extent, op.attrs().reducer()?, |b, k| {
+            let element = Nest::elem(b, tensor, k, axis)?;
+            Nest::with_position(b, element, indexed.then_some(k))
+        }))
     }
 }
 
-/// `reduce_axis %tensor axis(k) with(@reducer)`: over one feature axis.
+/// `reduce_axis %tensor axis(k) [indexed] with(@reducer)`: over one feature axis.
 pub const REDUCE_AXIS: Op = Op(&ReduceAxis);
 
 struct Reshape;
@@ -131,7 +143,7 @@ impl OpDef for Reshape {
         "reshape"
     }
     fn levels(&self) -> Levels {
-        &[Level::Domain]
+        &[Level::Domain, Level::Loops]
     }
     fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
         op.arity(1)?;
@@ -144,6 +156,14 @@ impl OpDef for Reshape {
             }
             _ => Err(op.wrong(0, format!("as many elements as {dims}"))),
         }
+    }
+    fn nest(
+        &self,
+        op: OpView<'_>,
+        nest: &mut Nest<'_, '_>,
+        operands: &[Value],
+    ) -> Option<Result<Vec<Value>, TypeError>> {
+        of_element(op, nest, operands)
     }
     fn fold(&self, op: OpView<'_>) -> Option<Fold> {
         let dims = op.attrs().dims()?;

@@ -49,7 +49,7 @@ impl OpDef for Matmul {
         Some(nest.fold(&extent, &reducer, |b, k| {
             let x = Nest::elem(b, operands[0], k, axis)?;
             let w = Nest::elem(b, operands[1], k, 0)?;
-            Nest::binary(b, if outer { super::OUTER } else { super::MUL }, x, w)
+            Ok(vec![Nest::binary(b, if outer { super::OUTER } else { super::MUL }, x, w)?])
         }))
     }
 }

@@ -5,17 +5,20 @@ mod apply;
 mod arith;
 mod compare;
 mod constant;
+mod contract;
 mod control;
 mod convert;
 mod elementwise;
 mod extrema;
 mod field;
+mod gather;
 mod host;
 mod launch;
 mod logic;
 mod loops;
 mod math_op;
 mod matmul;
+mod rearrange;
 mod reduce;
 mod relation;
 mod select;
@@ -27,18 +30,21 @@ pub use apply::APPLY;
 pub use arith::{ABS, ADD, DIV, FMA, MUL, NEG, REM, SQRT, SUB};
 pub use compare::{EQ, GE, GT, LE, LT, NE};
 pub use constant::CONST;
+pub use contract::CONTRACT;
 pub use control::{BRANCH, IF, JUMP, REPEAT, RETURN, WHILE, YIELD};
 pub use convert::{BITCAST, CAST, lossless};
 pub(crate) use elementwise::fold_elements;
 pub use elementwise::{Elementwise, broadcast};
 pub use extrema::{MAX, MIN};
 pub use field::{FILL, LEN, REDUCE_AXIS, REDUCE_SET, RESHAPE};
+pub use gather::{GATHER_AXIS, GATHER_SET, IOTA};
 pub use host::{ALLOC, COPY};
 pub use launch::{CALL, LAUNCH, Substitution, substitute, unify};
 pub use logic::{AND, NOT, OR, SAR, SHL, SHR, XOR};
 pub use loops::FOR;
 pub use math_op::MATH;
 pub use matmul::{MATMUL, sum_of};
+pub use rearrange::{PERMUTE, SLICE, never_negative};
 pub use reduce::{JOIN, REDUCE, fit_at};
 pub use relation::{CELLS, DEGREE, TRANSPOSE};
 pub use select::SELECT;
@@ -93,7 +99,13 @@ pub const ALL: &[Op] = &[
     REDUCE_SET,
     REDUCE_AXIS,
     MATMUL,
+    CONTRACT,
     RESHAPE,
+    SLICE,
+    PERMUTE,
+    IOTA,
+    GATHER_AXIS,
+    GATHER_SET,
     DEGREE,
     TRANSPOSE,
     CALL,

@@ -12,7 +12,7 @@ use tiga_abi::{DType, Poly, SizeExpr, Symbol};
 impl<'a> Parser<'a> {
     /// An attribute after its key, parentheses included; flags have none.
     pub(super) fn attr(&mut self, key: Key) -> Result<Attr, ParseError> {
-        if matches!(key, Key::Raw | Key::Step) {
+        if matches!(key, Key::Raw | Key::Step | Key::Indexed) {
             return Ok(Attr::Flag);
         }
         self.expect("(")?;
@@ -30,12 +30,13 @@ impl<'a> Parser<'a> {
             }
             Key::Dims => Attr::Dims(self.tensor_type()?),
             Key::Axis | Key::AtMost | Key::Lanes | Key::Bytes => Attr::Int(self.int()?),
+            Key::Begin => Attr::Extent(self.poly()?),
             Key::To => Attr::DType(self.dtype()?),
             Key::Space => Attr::Space(self.space()?),
             Key::Roles => Attr::Roles(self.list(")", Parser::role)?),
             Key::Targets => Attr::Targets(self.list(")", Parser::target)?),
             Key::Pattern => Attr::Ints(self.list(")", Parser::int)?),
-            Key::Raw | Key::Step => Attr::Flag,
+            Key::Raw | Key::Step | Key::Indexed => Attr::Flag,
         };
         self.expect(")")?;
         Ok(attr)

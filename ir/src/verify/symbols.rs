@@ -43,6 +43,7 @@ impl Checker<'_> {
         match attr {
             // An extent may be that of a set: any symbol will do.
             Attr::Dims(ty) => ty.extents().iter().for_each(|extent| self.poly(at, symbols, extent)),
+            Attr::Extent(extent) => self.poly(at, symbols, extent),
             Attr::Shape(shape) => shape.acc.rows.iter().for_each(|row| self.poly(at, symbols, &row.width)),
             Attr::Space(Space::Rows(extent) | Space::Blocks(extent, _)) => self.poly(at, symbols, extent),
             _ => {}

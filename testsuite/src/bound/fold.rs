@@ -24,6 +24,7 @@ pub fn fold(reducer: BuiltinReducer, dtype: DType, terms: &[Bounded]) -> Bounded
         BuiltinReducer::Prod => product(dtype, terms),
         BuiltinReducer::Max => extremum(ops::MAX, dtype, terms, f64::NEG_INFINITY, i64::MIN),
         BuiltinReducer::Min => extremum(ops::MIN, dtype, terms, f64::INFINITY, i64::MAX),
+        BuiltinReducer::First => terms.first().copied().unwrap_or(Bounded::exact(Scalar::from_i64(dtype, 0))),
     }
 }
 

@@ -5,11 +5,16 @@ use super::Field;
 use super::element::{Bounded, element};
 use super::fold::fold;
 use super::own::own;
+use super::rearrange::{Operand, rearranged};
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::interp::{Relation, Value};
-use tiga_ir::{Body, Func, InstData, Module, Reducer, Region, Role, Scalar, Target, TensorType, Type, Value as Handle, ops};
+use tiga_ir::{
+    Attrs, Body, Func, InstData, Key, Module, Reducer, Region, Role, Scalar, Target, TensorType, Type, Value as Handle,
+    ops,
+};
 use tigac::builtin::BuiltinReducer;
 
 /// Why a program has no bounds.
@@ -112,10 +117,11 @@ fn builtin(name: Option<&Arc<str>>) -> Run<BuiltinReducer> {
     named.ok_or(Unbounded::Op("a reducer of its own"))
 }
 
-/// The names of the reducers of a message whose targets are all rows.
-fn row_reducers(data: &InstData) -> Run<Vec<&Arc<str>>> {
+/// The reducer of each target of a message; `None` for one that gives a value each edge.
+fn target_reducers(data: &InstData) -> Run<Vec<Option<&Arc<str>>>> {
     let of_target = |target| match target {
-        &Target::Row { ref reducer, keep: false } => Ok(reducer),
+        &Target::Row { ref reducer, keep: false } => Ok(Some(reducer)),
+        Target::Edge => Ok(None),
         _ => Err(Unbounded::Op("apply with other targets")),
     };
     data.attrs.targets().ok_or(Unbounded::Op("apply"))?.iter().map(of_target).collect()
@@ -192,7 +198,10 @@ impl<'m> Machine<'m> {
                 let shape = self.shape(data.attrs.dims().ok_or(unknown)?);
                 Field::of(shape, self.field(data, 0)?.elems.clone())
             }
+            "iota" | "slice" | "permute" | "concat" | "gather_axis" | "gather_set" => self.rearranged(data)?,
             "matmul" => self.matmul(data)?,
+            "outer" => Val::Field(self.outer(self.field(data, 0)?, self.field(data, 1)?)),
+            "contract" => self.contract(data)?,
             "reduce_set" => self.reduce(data, 0)?,
             "reduce_axis" => {
                 let axis = *data.attrs.axis().ok_or(unknown)? as usize;
@@ -250,9 +259,42 @@ impl<'m> Machine<'m> {
         Ok(Field::of(shape, elems))
     }
 
+    fn rearranged(&self, data: &InstData) -> Run<Val> {
+        let operand = |(i, v): (usize, &Handle)| {
+            Ok(Operand { field: self.field(data, i)?, sets: usize::from(self.ty(*v).set.is_some()) })
+        };
+        let operands = data.operands.iter().enumerate().map(operand).collect::<Run<Vec<_>>>()?;
+        let begin = data.attrs.begin().map(|begin| begin.eval(&|s| (self.size)(s)).expect("sizes are known"));
+        let ty = self.ty(data.results[0]);
+        let moved = rearranged(data, &operands, self.shape(ty), ty.dtype, begin.unwrap_or(0) as usize);
+        moved.map(Val::Field).ok_or(Unbounded::Op(data.op.name()))
+    }
+
+    fn outer(&self, x: &Field, y: &Field) -> Field {
+        let product =
+            |a: &Bounded, b: &Bounded| element(ops::MUL, &Attrs::new(), &[*a, *b]).expect("products work on numbers");
+        let elems = x.elems.iter().flat_map(|a| y.elems.iter().map(move |b| product(a, b))).collect();
+        Field { shape: [x.shape.as_slice(), &y.shape].concat(), elems }
+    }
+
+    fn contract(&self, data: &InstData) -> Run<Val> {
+        let (x, y) = (self.field(data, 0)?, self.field(data, 1)?);
+        let ty = self.ty(data.results[0]);
+        let products: Vec<Field> = (0..x.shape[0]).map(|i| self.outer(&x.row(i), &y.row(i))).collect();
+        let shape = self.shape(ty);
+        let sum = |i: usize| {
+            let terms: Vec<Bounded> = products.iter().map(|p| p.elems[i]).collect();
+            fold(BuiltinReducer::Sum, ty.dtype, &terms)
+        };
+        let elems = (0..shape.iter().product()).map(sum).collect();
+        Ok(Field::of(shape, elems))
+    }
+
     /// Along one axis of the whole shape.
     fn reduce(&self, data: &InstData, axis: usize) -> Run<Val> {
-        let reducer = builtin(data.attrs.reducer())?;
+        let Ok(reducer) = builtin(data.attrs.reducer()) else {
+            return self.reduce_own(data, axis);
+        };
         let (field, dtype) = (self.field(data, 0)?, self.ty(data.operands[0]).dtype);
         let (len, inner) = (field.shape[axis], field.shape[axis + 1..].iter().product::<usize>());
         let outer: usize = field.shape[..axis].iter().product();
@@ -266,12 +308,41 @@ impl<'m> Machine<'m> {
         Ok(Field::of(shape, elems))
     }
 
+    /// The same by a reducer beside the plain ones, of single values.
+    fn reduce_own(&self, data: &InstData, axis: usize) -> Run<Val> {
+        let name = data.attrs.reducer().ok_or(Unbounded::Op("reduce"))?;
+        let reducer = &self.module.reducers[name];
+        let field = self.field(data, 0)?;
+        let (len, inner) = (field.shape[axis], field.shape[axis + 1..].iter().product::<usize>());
+        let outer: usize = field.shape[..axis].iter().product();
+        let single = |elem: Bounded| Field { shape: Vec::new(), elems: vec![elem] };
+        let mut elems = Vec::with_capacity(outer * inner);
+        for i in 0..outer * inner {
+            let first = i / inner * len * inner + i % inner;
+            let message = |j: usize| {
+                let mut message = vec![single(field.elems[first + j * inner])];
+                if data.attrs.has(Key::Indexed) {
+                    message.push(single(Bounded::exact(Scalar::I64(j as i64))));
+                }
+                message
+            };
+            let messages: Vec<Vec<Field>> = (0..len).map(message).collect();
+            let results = own(reducer, &IndexMap::new(), 0, &messages, &[Vec::new()]);
+            elems.extend(results.into_iter().flat_map(|r| r.elems));
+        }
+        let shape = [&field.shape[..axis], &field.shape[axis + 1..]].concat();
+        Ok(Field::of(shape, elems))
+    }
+
     /// Each row target takes one message; the node region, if there is one, makes the results of the totals.
     fn apply(&mut self, data: &'m InstData) -> Run<Vec<Val>> {
         let rel = self.rel(data)?;
         let roles = data.attrs.roles().ok_or(Unbounded::Op("apply"))?;
-        let reducers = row_reducers(data)?;
-        let takes: Vec<usize> = reducers.iter().map(|r| self.module.reducers[*r].message().len()).collect();
+        let reducers = target_reducers(data)?;
+        let taken = |r: &Option<&Arc<str>>| r.map_or(1, |r| self.module.reducers[r].message().len());
+        let takes: Vec<usize> = reducers.iter().map(taken).collect();
+        let of_edges = reducers.iter().filter(|r| r.is_none()).count();
+        let mut edges: Vec<Vec<Option<Field>>> = vec![vec![None; rel.num_edges()]; of_edges];
         let fields = (1..data.operands.len()).map(|i| self.field(data, i).cloned()).collect::<Run<Vec<_>>>()?;
         let mut results: Vec<Vec<Bounded>> = vec![Vec::new(); data.results.len()];
         for row in 0..rel.num_dst() {
@@ -291,13 +362,23 @@ impl<'m> Machine<'m> {
                 for (message, yielded) in messages.iter_mut().zip(yields) {
                     message.push(field(yielded, "apply")?);
                 }
+                let (mut from, mut target) = (0, 0);
+                for (reducer, takes) in reducers.iter().zip(&takes) {
+                    if reducer.is_none() {
+                        edges[target][rel.edge(position)] = messages[from].last().cloned();
+                        target += 1;
+                    }
+                    from += takes;
+                }
             }
             let (mut values, mut from) = (Vec::new(), 0);
             for (name, takes) in reducers.iter().zip(&takes) {
                 let taken = &messages[from..from + takes];
-                match builtin(Some(name)) {
-                    Ok(reducer) => values.push(self.total(data, from, reducer, &taken[0])?),
-                    Err(_) => values.extend(self.own(data, from, &self.module.reducers[*name], taken)?),
+                if let Some(name) = name {
+                    match builtin(Some(name)) {
+                        Ok(reducer) => values.push(self.total(data, from, reducer, &taken[0])?),
+                        Err(_) => values.extend(self.own(data, from, &self.module.reducers[*name], taken)?),
+                    }
                 }
                 from += takes;
             }
@@ -310,9 +391,13 @@ impl<'m> Machine<'m> {
                 values.extend(roles.iter().zip(&fields).filter_map(element));
                 values = self.run(*node, values)?;
             }
-            for (result, value) in results.iter_mut().zip(exactly(values, data.results.len())?) {
+            for (result, value) in results.iter_mut().zip(exactly(values, data.results.len() - of_edges)?) {
                 result.extend(field(value, "apply")?.elems);
             }
+        }
+        let first = results.len() - of_edges;
+        for (result, values) in results[first..].iter_mut().zip(edges) {
+            result.extend(values.into_iter().flatten().flat_map(|value| value.elems));
         }
         let results = results.into_iter().zip(&data.results);
         Ok(results.map(|(elems, value)| Field::of(self.shape(self.ty(*value)), elems)).collect())

@@ -5,6 +5,7 @@ mod element;
 mod fold;
 mod machine;
 mod own;
+mod rearrange;
 
 pub use element::{Bounded, element};
 pub use fold::fold;

@@ -22,8 +22,9 @@ pub fn own(
     outs: &[Vec<usize>],
 ) -> Vec<Field> {
     let Some(first) = messages.first() else {
-        let empty = |(shape, empty): (&Vec<usize>, &tiga_ir::Scalar)| {
-            Field { elems: vec![Bounded::exact(*empty); shape.iter().product()], shape: shape.clone() }
+        let empty = |(shape, empty): (&Vec<usize>, &tiga_ir::Scalar)| Field {
+            elems: vec![Bounded::exact(*empty); shape.iter().product()],
+            shape: shape.clone(),
         };
         return outs.iter().zip(&reducer.empty).map(empty).collect();
     };

@@ -1,5 +1,6 @@
 //! Which operators stood where, on which element types.
 
+use super::moved::MOVING;
 use super::pattern::{PATTERNS, patterns};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -66,9 +67,13 @@ impl Coverage {
             Target::Row { reducer, .. } | Target::Total { reducer } => Some(reducer.clone()),
             Target::Edge => None,
         };
+        let of_edges = data.attrs.targets().into_iter().flatten().filter(|t| **t == Target::Edge).count();
+        for result in &data.results[data.results.len() - of_edges..] {
+            self.add("apply edge", body.ty(*result).dtype(), site);
+        }
         let targets = data.attrs.targets().into_iter().flatten().filter_map(of_target);
         let names: Vec<Symbol> = targets.chain(data.attrs.reducer().cloned()).collect();
-        if names.is_empty() {
+        if names.is_empty() && of_edges == 0 {
             for result in &data.results {
                 self.add(data.op.name(), body.ty(*result).dtype(), site);
             }
@@ -106,15 +111,23 @@ impl Coverage {
                     both(&format!("{op} {}", reducer.name()), dtype);
                 }
             }
-            ["fill", "while", "repeat", "if", "call"].into_iter().for_each(|op| both(op, dtype));
+            ["fill", "while", "repeat", "if", "call", "apply edge"].into_iter().for_each(|op| both(op, dtype));
+            MOVING.into_iter().for_each(|op| both(op.name(), dtype));
             if dtype != DType::Bool {
                 both("matmul", dtype);
+                both("contract", dtype);
             }
         }
         for reducer in super::own::reducers() {
             let name = reducer.name.split('.').next().unwrap_or_default();
-            both(&format!("apply {name}"), reducer.message()[0].dtype);
+            let dtype = reducer.message()[0].dtype;
+            both(&format!("apply {name}"), dtype);
+            if super::own::reduces(&reducer) {
+                both(&format!("reduce_set {name}"), dtype);
+                both(&format!("reduce_axis {name}"), dtype);
+            }
         }
+        both("iota", DType::I64);
         for (pattern, dtypes) in PATTERNS {
             dtypes.iter().for_each(|dtype| both(pattern, *dtype));
         }

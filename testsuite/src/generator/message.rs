@@ -26,12 +26,16 @@ impl Writer<'_, '_> {
         let (edge, reductions) = self.edge(&reads);
         let (mut targets, mut totals) = (Vec::new(), Vec::new());
         for (reducer, message) in reductions {
+            let Some(reducer) = reducer else {
+                targets.push(Target::Edge);
+                continue;
+            };
             let fit = reducer.fit_message(&message.iter().collect::<Vec<_>>()).expect("messages fit their reducer");
             totals.extend(fit.all_outside(&reducer.outs));
             targets.push(Target::Row { reducer: reducer.name.clone(), keep: false });
         }
         let mut regions = vec![edge];
-        if self.rng.bool() {
+        if self.rng.bool() && !totals.is_empty() {
             regions.push(self.node(&reads, totals));
         }
         let Reads { operands, roles } = reads;
@@ -67,8 +71,8 @@ impl Writer<'_, '_> {
         seen.map(|(_, v)| Type::Tensor(self.tensor(*v).element())).collect()
     }
 
-    /// The edge region, and the reducers with the types of the messages that it yields.
-    fn edge(&mut self, reads: &Reads) -> (Region, Vec<(Reducer, Vec<TensorType>)>) {
+    /// The edge region, and the reducers with the types of the messages that it yields; some values are the edge's own.
+    fn edge(&mut self, reads: &Reads) -> (Region, Vec<(Option<Reducer>, Vec<TensorType>)>) {
         let params = Self::unnamed(self.elements(reads, |_| true));
         let rng = &mut *self.rng;
         self.builder.region(params, |b, values| {
@@ -84,13 +88,18 @@ impl Writer<'_, '_> {
             });
             let (mut reductions, mut yields) = (Vec::new(), Vec::new());
             for value in Self::some(rng, &pool, count) {
+                if rng.u8(0..6) == 0 {
+                    reductions.push((None, vec![ty(b, &value)]));
+                    yields.push(value);
+                    continue;
+                }
                 let own = if rng.u8(0..4) == 0 { Self::own_message(rng, b, &pool) } else { None };
                 let (reducer, message) = own.unwrap_or_else(|| {
                     let dtype = ty(b, &value).dtype;
                     let name = Self::reducer(rng, dtype).symbol(dtype);
                     (b.module.reducers[name.as_str()].clone(), vec![value])
                 });
-                reductions.push((reducer, message.iter().map(|v| ty(b, v)).collect()));
+                reductions.push((Some(reducer), message.iter().map(|v| ty(b, v)).collect()));
                 yields.extend(message);
             }
             let _ = b.op(ops::YIELD, &yields, Attrs::new());

@@ -6,6 +6,7 @@ mod coverage;
 mod graph;
 mod inputs;
 mod message;
+mod moved;
 mod own;
 mod pattern;
 mod program;

@@ -2,15 +2,15 @@
 //! may have.
 
 use super::writer::Writer;
-use tiga_abi::DType;
+use tiga_abi::{DType, Poly};
 use tiga_ir::{Builder, Module, Reducer, TensorType, Value, parse_module};
 use tigac::sema::prelude_reducers;
 
 /// All of them, by the name they have in a module.
 pub fn reducers() -> Vec<Reducer> {
     let mut out = Vec::new();
-    for real in [DType::F32, DType::F64] {
-        out.extend(prelude_reducers(real));
+    for element in DType::ALL {
+        out.extend(prelude_reducers(element));
     }
     let own: Module = parse_module("reducers.tir", include_str!("reducers.tir")).expect("the file is well-formed");
     out.extend(own.reducers.into_values());
@@ -20,40 +20,46 @@ pub fn reducers() -> Vec<Reducer> {
 }
 
 impl Writer<'_, '_> {
-    /// A reducer of these and values of a pool that are its message; `None` if there are no such values.
+    /// A reducer of these and values that are its message: of a pool, or constants where that has none. `None` if no
+    /// value has as many axes as the reducer.
     pub(super) fn own_message(
         rng: &mut fastrand::Rng,
-        builder: &Builder<'_>,
+        builder: &mut Builder<'_>,
         pool: &[Value],
     ) -> Option<(Reducer, Vec<Value>)> {
         let all: Vec<&Reducer> = builder.module.reducers.values().filter(|r| is_own(r)).collect();
-        let reducer = all[rng.usize(0..all.len())];
+        let reducer = all[rng.usize(0..all.len())].clone();
+        let wanted: Vec<TensorType> = reducer.message().into_iter().cloned().collect();
+        let own = wanted.iter().map(|t| t.dims.len()).max().unwrap_or(0);
+        let dims = |b: &Builder<'_>, v: Value| b.body.ty(v).as_tensor().map(|t| t.dims.clone());
+        let found: Vec<Vec<Poly>> = pool.iter().filter_map(|v| dims(builder, *v)).filter(|d| d.len() >= own).collect();
+        let whole = found.get(rng.usize(0..found.len().max(1)))?;
         let mut message: Vec<Value> = Vec::new();
-        for wanted in reducer.message() {
-            let ty = |v: Value| builder.body.ty(v).as_tensor().cloned();
-            let fits = |v: &&Value| {
-                let found: Option<Vec<TensorType>> = message.iter().copied().chain([**v]).map(ty).collect();
-                let count = message.len() + 1;
-                found.is_some_and(|found| begins(reducer, &found, count)) && ty(**v).is_some_and(|t| t.dtype == wanted.dtype)
-            };
-            let found: Vec<Value> = pool.iter().filter(fits).copied().collect();
-            message.push(*found.get(rng.usize(0..found.len().max(1)))?);
+        for part in &wanted {
+            let map = &whole[..whole.len() - own];
+            let ty = TensorType::tensor(part.dtype, [map, &whole[whole.len() - part.dims.len()..]].concat());
+            let same: Vec<Value> =
+                pool.iter().copied().filter(|v| builder.body.ty(*v).as_tensor() == Some(&ty)).collect();
+            message.push(match same.get(rng.usize(0..same.len().max(1))) {
+                Some(value) => *value,
+                None => Self::constant_of(rng, builder, ty),
+            });
         }
-        Some((reducer.clone(), message))
+        let types: Vec<TensorType> = message.iter().filter_map(|v| builder.body.ty(*v).as_tensor().cloned()).collect();
+        reducer.fit_message(&types.iter().collect::<Vec<_>>())?;
+        Some((reducer, message))
     }
-}
-
-/// Whether types may be the first components of a message.
-fn begins(reducer: &Reducer, found: &[TensorType], count: usize) -> bool {
-    let wanted = reducer.message();
-    if count == wanted.len() {
-        return reducer.fit_message(&found.iter().collect::<Vec<_>>()).is_some();
-    }
-    found.iter().zip(&wanted).all(|(f, w)| f.dims.len() >= w.dims.len())
 }
 
 /// Whether a reducer is one of [`reducers`].
 pub fn is_own(reducer: &Reducer) -> bool {
     let stem = reducer.name.split('.').next().unwrap_or_default();
     tigac::builtin::BuiltinReducer::named(stem).is_none()
+}
+
+/// Whether a reducer beside the plain ones makes one value of single values, or of values and their positions.
+pub(super) fn reduces(reducer: &Reducer) -> bool {
+    let message = reducer.message();
+    let positions = message[1..].iter().all(|t| t.dtype == DType::I64) && message.len() < 3;
+    is_own(reducer) && positions && reducer.outs.len() == 1 && message.iter().all(|t| t.is_scalar())
 }

@@ -48,7 +48,7 @@ impl Writer<'_, '_> {
     pub fn operations(&mut self, pool: &mut Vec<Value>, count: usize, depth: usize) {
         for _ in 0..count {
             self.builder.loc = next_line(&self.builder.loc);
-            let made = match self.rng.u8(0..20) {
+            let made = match self.rng.u8(0..23) {
                 0..=3 => self.message(pool),
                 4..=5 => self.reduce(pool).into_iter().collect(),
                 6 => self.matmul(pool).into_iter().collect(),
@@ -59,6 +59,7 @@ impl Writer<'_, '_> {
                 10 if depth > 0 => self.while_loop(pool, depth),
                 15 if depth > 0 && self.scope.nested => self.repeat(pool, depth),
                 11 if depth > 0 => self.branch(pool, depth),
+                20..=22 => self.moved(pool).into_iter().collect(),
                 _ => {
                     elementwise_code(self.rng, &mut self.builder, pool, 2);
                     Vec::new()
@@ -111,14 +112,18 @@ impl Writer<'_, '_> {
         self.builder.op(ops::CALL, &operands, attrs).unwrap_or_default()
     }
 
-    /// A constant everywhere.
     fn filled(&mut self, ty: TensorType) -> Value {
-        let scalar = self.builder.constant(element(self.rng, ty.dtype));
+        Self::constant_of(self.rng, &mut self.builder, ty)
+    }
+
+    /// A constant everywhere.
+    pub fn constant_of(rng: &mut Rng, builder: &mut Builder<'_>, ty: TensorType) -> Value {
+        let scalar = builder.constant(element(rng, ty.dtype));
         if ty.is_scalar() {
             return scalar;
         }
         let attrs = Attrs::new().with(Key::Dims, Attr::Dims(ty));
-        self.builder.value(ops::FILL, &[scalar], attrs).expect("any tensor can be filled")
+        builder.value(ops::FILL, &[scalar], attrs).expect("any tensor can be filled")
     }
 
     fn degree(&mut self) -> Option<Value> {
@@ -142,7 +147,13 @@ impl Writer<'_, '_> {
     /// A random reduction over one axis of features, or over the set.
     pub fn reduced(&mut self, operand: Value, axis: Option<usize>) -> Option<Value> {
         let dtype = self.tensor(operand).dtype;
-        let mut attrs = Attrs::new().with(Key::With, Attr::Name(Self::reducer(self.rng, dtype).symbol(dtype).into()));
+        let mut attrs = match self.written_reducer(dtype).filter(|_| self.rng.u8(0..3) == 0) {
+            Some((name, indexed)) => {
+                let attrs = Attrs::new().with(Key::With, Attr::Name(name));
+                if indexed { attrs.flag(Key::Indexed) } else { attrs }
+            }
+            None => Attrs::new().with(Key::With, Attr::Name(Self::reducer(self.rng, dtype).symbol(dtype).into())),
+        };
         if let Some(axis) = axis {
             attrs.set(Key::Axis, Attr::Int(axis as i64));
         }
@@ -150,11 +161,35 @@ impl Writer<'_, '_> {
         self.builder.value(op, &[operand], attrs).ok()
     }
 
+    /// A reducer that is written in the language, of single values of a type, and whether it asks for their positions.
+    fn written_reducer(&mut self, dtype: DType) -> Option<(Symbol, bool)> {
+        let fits = |r: &tiga_ir::Reducer| {
+            let message = r.message();
+            let single = message.iter().all(|t| t.is_scalar()) && message[0].dtype == dtype;
+            let rest: Vec<DType> = message[1..].iter().map(|t| t.dtype).collect();
+            let positions = rest.is_empty() || rest == [DType::I64];
+            (single && positions && super::own::reduces(r)).then(|| (r.name.clone(), !rest.is_empty()))
+        };
+        let all: Vec<(Symbol, bool)> = self.builder.module.reducers.values().filter_map(fits).collect();
+        all.get(self.rng.usize(0..all.len().max(1))).cloned()
+    }
+
     fn matmul(&mut self, pool: &[Value]) -> Option<Value> {
         let right = self.pick(pool, |t| t.set.is_none() && !t.dims.is_empty() && t.dtype != DType::Bool)?;
         let b = self.tensor(right);
+        if b.dims.len() == 1 && self.rng.bool() {
+            return self.contract(pool);
+        }
         let left = self.pick(pool, |t| t.dtype == b.dtype && t.dims.len() == 1 && t.dims.last() == b.dims.first())?;
         self.builder.value(ops::MATMUL, &[left, right], Attrs::new()).ok()
+    }
+
+    fn contract(&mut self, pool: &[Value]) -> Option<Value> {
+        let narrow = |t: &TensorType| t.set.is_some() && t.dims.len() < 2 && t.dtype != DType::Bool;
+        let x = self.pick(pool, narrow)?;
+        let of_x = self.tensor(x);
+        let y = self.pick(pool, |t| narrow(t) && t.set == of_x.set && t.dtype == of_x.dtype)?;
+        self.builder.value(ops::CONTRACT, &[x, y], Attrs::new()).ok()
     }
 
     fn fill(&mut self, pool: &[Value]) -> Option<Value> {

@@ -5,8 +5,8 @@ use crate::lower::LowerError;
 use indexmap::IndexMap;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{
-    Attr, Attrs, Body, Builder, Func, Inst, Key, Nest, OpView, Over, ReduceShape, Region, Role, Space, Target,
-    TensorType, Type, Value, ops,
+    Attr, Attrs, Body, Builder, Inst, Key, Nest, OpView, Over, ReduceShape, Region, Role, Space, Target, TensorType,
+    Type, Value, ops,
 };
 
 /// The features of a message: the product of its first component's extents.
@@ -22,17 +22,53 @@ fn reduce_attrs(over: Over, reducer: &Symbol, shape: ReduceShape) -> Attrs {
 }
 
 impl Lowering<'_> {
-    /// `apply` with row targets: a loop over destinations with one reduction for each target.
+    /// `apply`: a loop over destinations with one reduction for each row target, and a loop over edges for what each
+    /// edge gives.
     pub(super) fn apply(&mut self, inst: Inst) -> Result<(), LowerError> {
         let data = self.body().inst(inst);
+        let targets = data.attrs.targets().expect("verified: an apply has targets");
+        let supported = |t: &Target| matches!(t, Target::Edge | Target::Row { keep: false, .. });
+        if !targets.iter().all(supported) {
+            let what = "a message result in total, or with its state";
+            return Err(LowerError::Unsupported { what, loc: data.loc.clone() });
+        }
+        let of_edges = targets.iter().filter(|t| matches!(t, Target::Edge)).count();
+        let (rows, edges) = data.results.split_at(data.results.len() - of_edges);
+        if !rows.is_empty() {
+            self.apply_part(inst, rows, Lowering::row_loop_of)?;
+        }
+        if of_edges > 0 {
+            self.apply_part(inst, edges, Lowering::edge_loop_of)?;
+        }
+        Ok(())
+    }
+
+    /// A launch that makes some results of an `apply`. Operands that are positions are no memory.
+    fn apply_part(
+        &mut self,
+        inst: Inst,
+        results: &[Value],
+        part: fn(&Self, &mut Builder<'_>, &Message<'_>, &[Value]) -> Result<(), LowerError>,
+    ) -> Result<(), LowerError> {
+        let data = self.body().inst(inst);
+        let positions = |v: &Value| self.body().def(*v).is_some_and(|i| self.body().inst(i).op == ops::IOTA);
         let mut params = Params::default();
-        params.inputs.extend(data.operands.iter().copied());
+        params.inputs.extend(data.operands.iter().copied().filter(|v| !positions(v)));
         let mut func = self.loops_func(&data.loc);
-        let (inputs, outs) = params.declare(self.body(), &mut func, &data.results);
-        self.apply_loop(&mut func, inst, &inputs, &outs)?;
+        let (inputs, outs) = params.declare(self.body(), &mut func, results);
+        let message = Message {
+            view: self.view(inst),
+            roles: data.attrs.roles().expect("verified: an apply has roles"),
+            memory: data.operands.iter().map(|v| inputs.get(v).copied()).collect(),
+        };
+        let entry = func.body.entry(func.region);
+        let mut builder = Builder::new(&self.out, &mut func.body, entry);
+        builder.loc = data.loc.clone();
+        part(self, &mut builder, &message, &outs)?;
+        builder.op(ops::RETURN, &[], Attrs::new())?;
         let inputs: Vec<Value> = params.inputs.iter().copied().collect();
         let mut args = self.host_values(&inputs)?;
-        for result in &data.results {
+        for result in results {
             let ty = self.body().ty(*result).as_tensor().expect("apply yields tensors").clone();
             let memory = self.alloc(&ty, &data.loc)?;
             self.values.insert(*result, memory);
@@ -41,58 +77,65 @@ impl Lowering<'_> {
         self.launch(func, &args, &data.loc)
     }
 
-    fn apply_loop(
-        &self,
-        func: &mut Func,
-        inst: Inst,
-        inputs: &IndexMap<Value, Value>,
-        outs: &[Value],
-    ) -> Result<(), LowerError> {
-        let view = self.view(inst);
-        let data = self.body().inst(inst);
-        let unsupported = |what| LowerError::Unsupported { what, loc: data.loc.clone() };
-        let targets = data.attrs.targets().expect("verified: an apply has targets");
-        let roles = data.attrs.roles().expect("verified: an apply has roles");
+    fn row_loop_of(&self, builder: &mut Builder<'_>, message: &Message<'_>, outs: &[Value]) -> Result<(), LowerError> {
+        let view = message.view;
         let rel = view.operand(0)?.as_rel().expect("verified: the first operand is a relation");
-        let memory: Vec<Value> = data.operands.iter().map(|v| inputs[v]).collect();
-        let entry = func.body.entry(func.region);
-        let mut builder = Builder::new(&self.out, &mut func.body, entry);
-        builder.loc = data.loc.clone();
         let (region, result) = builder.region(vec![(Type::scalar(DType::I64), Some("d"))], |b, params| {
             let row = params[0];
-            let mut node_args = Vec::new();
+            let mut values = Vec::new();
             let mut from = 0;
-            for target in targets {
-                let Target::Row { reducer, keep: false } = target else {
-                    return Err(unsupported("a message result per edge, in total, or with its state"));
+            for target in message.targets() {
+                let count = match target {
+                    Target::Row { reducer, .. } => {
+                        let count = self.source.reducers[reducer].message().len();
+                        values.extend(self.reduce_edges(b, row, reducer, message, from..from + count)?);
+                        count
+                    }
+                    _ => 1,
                 };
-                let count = self.source.reducers[reducer].message().len();
-                let edge = EdgeRegion { view, roles, memory: &memory, range: from..from + count };
-                node_args.extend(self.reduce_edges(b, row, reducer, &edge)?);
                 from += count;
             }
-            let values = match data.regions.get(1) {
-                None => node_args,
-                Some(node) => {
-                    for (i, role) in roles.iter().enumerate() {
-                        match role {
-                            Role::Dst => node_args.push(b.value(ops::LOAD, &[memory[i + 1], row], Attrs::new())?),
-                            Role::Param => node_args.push(b.value(ops::LOAD, &[memory[i + 1]], Attrs::new())?),
-                            Role::Src | Role::Edge => {}
-                        }
+            if let Some(node) = view.regions().get(1) {
+                for (i, role) in message.roles.iter().enumerate() {
+                    if matches!(role, Role::Dst | Role::Param) {
+                        values.push(message.read(b, i, row)?);
                     }
-                    inline(view, *node, b, &node_args)?
                 }
-            };
+                values = inline(view, *node, b, &values)?;
+            }
             for (value, out) in values.iter().zip(outs) {
                 b.op(ops::STORE, &[*value, *out, row], Attrs::new())?;
             }
-            Ok(b.op(ops::YIELD, &[], Attrs::new())?)
+            Ok::<_, LowerError>(b.op(ops::YIELD, &[], Attrs::new())?)
         });
         result?;
         let space = Attrs::new().with(Key::Space, Attr::Space(Space::Rows(Poly::symbol(rel.dst.clone()))));
         builder.push(ops::FOR, &[], space, vec![region], Vec::new())?;
-        builder.op(ops::RETURN, &[], Attrs::new())?;
+        Ok(())
+    }
+
+    fn edge_loop_of(&self, builder: &mut Builder<'_>, message: &Message<'_>, outs: &[Value]) -> Result<(), LowerError> {
+        let indices = ["p", "e", "j", "d"].map(|name| (Type::scalar(DType::I64), Some(name))).to_vec();
+        let (region, result) = builder.region(indices, |b, params| {
+            let edge = At { edge: params[1], src: params[2], dst: params[3] };
+            let values = message.edge(b, &edge)?;
+            let mut from = 0;
+            let mut outs = outs.iter();
+            for target in message.targets() {
+                if let Target::Row { reducer, .. } = target {
+                    from += self.source.reducers[reducer].message().len();
+                    continue;
+                }
+                let out = *outs.next().expect("each edge target has a result");
+                b.op(ops::STORE, &[values[from], out, edge.edge], Attrs::new())?;
+                from += 1;
+            }
+            Ok::<_, LowerError>(b.op(ops::YIELD, &[], Attrs::new())?)
+        });
+        result?;
+        let relation = message.memory[0].expect("a relation is no position");
+        let space = Attrs::new().with(Key::Space, Attr::Space(Space::Edges));
+        builder.push(ops::FOR, &[relation], space, vec![region], Vec::new())?;
         Ok(())
     }
 
@@ -101,57 +144,58 @@ impl Lowering<'_> {
         builder: &mut Builder<'_>,
         row: Value,
         reducer: &Symbol,
-        edge: &EdgeRegion<'_>,
+        message: &Message<'_>,
+        range: std::ops::Range<usize>,
     ) -> Result<Vec<Value>, LowerError> {
-        let yields = edge.view.region_yields(0)?;
-        let message = yields[edge.range.start].as_tensor().expect("verified: messages are tensors");
-        let shape = self.law.row(self.source.reducers[reducer].laws, &width(message));
+        let yields = message.view.region_yields(0)?;
+        let first = yields[range.start].as_tensor().expect("verified: messages are tensors");
+        let shape = self.law.row(self.source.reducers[reducer].laws, &width(first));
         let indices = ["p", "e", "j"].map(|name| (Type::scalar(DType::I64), Some(name))).to_vec();
         let (region, result) = builder.region(indices, |b, params| {
-            let (e, j) = (params[1], params[2]);
-            let mut args = Vec::new();
-            for (i, role) in edge.roles.iter().enumerate() {
-                let memory = edge.memory[i + 1];
-                let operands = match role {
-                    Role::Src => vec![memory, j],
-                    Role::Dst => vec![memory, row],
-                    Role::Edge => vec![memory, e],
-                    Role::Param => vec![memory],
-                };
-                args.push(b.value(ops::LOAD, &operands, Attrs::new())?);
-            }
-            let values = inline(edge.view, edge.view.regions()[0], b, &args)?;
-            Ok::<_, LowerError>(b.op(ops::YIELD, &values[edge.range.clone()], Attrs::new())?)
+            let values = message.edge(b, &At { edge: params[1], src: params[2], dst: row })?;
+            Ok::<_, LowerError>(b.op(ops::YIELD, &values[range], Attrs::new())?)
         });
         result?;
         let attrs = reduce_attrs(Over::Neighbours, reducer, shape);
-        let inst = builder.push(ops::REDUCE, &[edge.memory[0], row], attrs, vec![region], Vec::new())?;
+        let relation = message.memory[0].expect("a relation is no position");
+        let inst = builder.push(ops::REDUCE, &[relation, row], attrs, vec![region], Vec::new())?;
         Ok(builder.body.inst(inst).results.clone())
     }
 
-    /// `reduce_set`: one reduction over all entities, stored once.
+    /// `reduce_set` and `contract`: one reduction over all entities, stored once.
     pub(super) fn reduce_set(&mut self, inst: Inst) -> Result<(), LowerError> {
         let data = self.body().inst(inst);
-        let field = self.body().ty(data.operands[0]).as_tensor().expect("verified: a field").clone();
+        let field = self.body().ty(data.operands[0]).as_tensor().expect("verified: a field");
         let set = field.set.clone().expect("verified: a field has a set");
-        let reducer = data.attrs.reducer().expect("verified: a reduction has a reducer");
-        let shape = self.law.set(self.source.reducers[reducer].laws, &width(&field));
+        let result = self.body().ty(data.results[0]).as_tensor().expect("verified: reductions yield tensors");
+        let (reducer, message) = match data.attrs.reducer() {
+            Some(reducer) => (reducer.clone(), field.element()),
+            None => (ops::sum_of(field.dtype).into(), result.clone()),
+        };
+        let shape = self.law.set(self.out.reducers[&reducer].laws, &width(&message));
         let mut params = Params::default();
-        params.inputs.insert(data.operands[0]);
+        params.inputs.extend(data.operands.iter().copied());
         let mut func = self.loops_func(&data.loc);
         let (inputs, outs) = params.declare(self.body(), &mut func, &data.results);
-        let memory = inputs[&data.operands[0]];
+        let memory: Vec<Value> = data.operands.iter().map(|v| inputs[v]).collect();
         let entry = func.body.entry(func.region);
         let mut builder = Builder::new(&self.out, &mut func.body, entry);
         builder.loc = data.loc.clone();
         let (region, result) = builder.region(Vec::new(), |b, _| {
             let (region, loaded) = b.region(vec![(Type::scalar(DType::I64), Some("i"))], |b, params| {
-                let value = b.value(ops::LOAD, &[memory, params[0]], Attrs::new())?;
-                b.op(ops::YIELD, &[value], Attrs::new())
+                let load = |b: &mut Builder<'_>, memory| b.value(ops::LOAD, &[memory, params[0]], Attrs::new());
+                let elements = memory.iter().map(|m| load(b, *m)).collect::<Result<Vec<_>, _>>()?;
+                let element = match elements.as_slice() {
+                    [x, y] => b.value(ops::OUTER, &[*x, *y], Attrs::new())?,
+                    _ => elements[0],
+                };
+                let position = data.attrs.has(Key::Indexed).then_some(params[0]);
+                let message = Nest::with_position(b, element, position)?;
+                b.op(ops::YIELD, &message, Attrs::new())
             });
             loaded?;
             let extent = TensorType::field(DType::I64, set, Vec::new());
-            let attrs = reduce_attrs(Over::Range, reducer, shape).with(Key::Dims, Attr::Dims(extent));
+            let attrs = reduce_attrs(Over::Range, &reducer, shape).with(Key::Dims, Attr::Dims(extent));
             let reduce = b.push(ops::REDUCE, &[], attrs, vec![region], Vec::new())?;
             for (value, out) in b.body.inst(reduce).results.clone().into_iter().zip(&outs) {
                 b.op(ops::STORE, &[value, *out], Attrs::new())?;
@@ -162,7 +206,8 @@ impl Lowering<'_> {
         let attrs = Attrs::new().with(Key::Space, Attr::Space(Space::Once));
         builder.push(ops::FOR, &[], attrs, vec![region], Vec::new())?;
         builder.op(ops::RETURN, &[], Attrs::new())?;
-        let mut args = vec![self.host_value(data.operands[0])?];
+        let inputs: Vec<Value> = params.inputs.iter().copied().collect();
+        let mut args = self.host_values(&inputs)?;
         for result in &data.results {
             let ty = self.body().ty(*result).as_tensor().expect("verified: reductions yield tensors").clone();
             let memory = self.alloc(&ty, &data.loc)?;
@@ -173,12 +218,46 @@ impl Lowering<'_> {
     }
 }
 
-/// The edge region of an `apply`, and which of its yields one reducer takes.
-struct EdgeRegion<'a> {
+/// An `apply` whose operands are in memory, or are positions.
+struct Message<'a> {
     view: OpView<'a>,
     roles: &'a [Role],
-    memory: &'a [Value],
-    range: std::ops::Range<usize>,
+    /// The relation, then an operand each; `None` for positions.
+    memory: Vec<Option<Value>>,
+}
+
+/// Where an edge function is evaluated.
+struct At {
+    edge: Value,
+    src: Value,
+    dst: Value,
+}
+
+impl<'a> Message<'a> {
+    fn targets(&self) -> &'a [Target] {
+        self.view.attrs().targets().expect("verified: an apply has targets")
+    }
+
+    /// Operand `i` of the message at an index of its set; a parameter has none.
+    fn read(&self, b: &mut Builder<'_>, i: usize, index: Value) -> Result<Value, LowerError> {
+        let Some(memory) = self.memory[i + 1] else { return Ok(index) };
+        let indices = if self.roles[i] == Role::Param { vec![memory] } else { vec![memory, index] };
+        Ok(b.value(ops::LOAD, &indices, Attrs::new())?)
+    }
+
+    /// What an edge gives.
+    fn edge(&self, b: &mut Builder<'_>, at: &At) -> Result<Vec<Value>, LowerError> {
+        let mut args = Vec::new();
+        for (i, role) in self.roles.iter().enumerate() {
+            let index = match role {
+                Role::Src => at.src,
+                Role::Edge => at.edge,
+                Role::Dst | Role::Param => at.dst,
+            };
+            args.push(self.read(b, i, index)?);
+        }
+        inline(self.view, self.view.regions()[0], b, &args)
+    }
 }
 
 /// Repeats a region's instructions on small tensors; what it yields.

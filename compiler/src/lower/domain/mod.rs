@@ -35,7 +35,7 @@ pub fn lower(module: &Module, law: &ReductionLaw) -> Result<Module, LowerError> 
 fn add_sums(func: &Func, out: &mut Module) {
     for inst in func.body.walk(func.region) {
         let data = func.body.inst(inst);
-        if data.op == ops::MATMUL
+        if (data.op == ops::MATMUL || data.op == ops::CONTRACT)
             && let Some(dtype) = func.body.ty(data.results[0]).dtype()
         {
             BuiltinReducer::Sum.add_to(out, dtype);
@@ -107,7 +107,9 @@ impl<'a> Lowering<'a> {
         }
         if joins_groups(data) {
             let other = self.group.last().is_some_and(|last| self.space(*last) != self.space(inst));
-            if other || self.group.len() == MAX_GROUP {
+            let made_here = |v: &Value| self.body().def(*v).is_some_and(|def| self.group.contains(&def));
+            let whole = data.operands.iter().enumerate().any(|(i, v)| data.op.whole(i) && made_here(v));
+            if other || whole || self.group.len() == MAX_GROUP {
                 self.flush()?;
             }
             self.group.push(inst);
@@ -116,7 +118,7 @@ impl<'a> Lowering<'a> {
         self.flush()?;
         match data.op {
             op if op == ops::APPLY => self.apply(inst),
-            op if op == ops::REDUCE_SET => self.reduce_set(inst),
+            op if op == ops::REDUCE_SET || op == ops::CONTRACT => self.reduce_set(inst),
             op if op == ops::TRANSPOSE => {
                 let operands = [self.host_value(data.operands[0])?];
                 let value = self.push(ops::TRANSPOSE, &operands, Attrs::new(), &data.loc)?[0];
@@ -211,14 +213,15 @@ fn in_memory(ty: &Type) -> Type {
     }
 }
 
-/// Constants and extents are repeated where they are used.
+/// Constants, extents and positions are repeated where they are used.
 fn is_constant(data: &InstData) -> bool {
-    data.op == ops::CONST || data.op == ops::LEN
+    data.op == ops::CONST || data.op == ops::LEN || data.op == ops::IOTA
 }
 
 /// Whether an operation works on each entity for itself at no more than its own cost.
 fn joins_groups(data: &InstData) -> bool {
-    data.op.elementwise().is_some() || data.op == ops::FILL || data.op == ops::DEGREE
+    let cheap = [ops::FILL, ops::DEGREE, ops::SLICE, ops::PERMUTE, ops::RESHAPE, ops::GATHER_AXIS, ops::GATHER_SET];
+    data.op.elementwise().is_some() || cheap.contains(&data.op)
 }
 
 /// Parameters of a loops function under construction: each domain value once, inputs in order of first use.

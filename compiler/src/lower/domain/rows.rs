@@ -23,6 +23,10 @@ impl Lowering<'_> {
                     params.inputs.insert(*operand);
                 }
             }
+            // What is read as a whole is memory, wherever it comes from.
+            let data = self.body().inst(*inst);
+            let whole = data.operands.iter().enumerate().filter(|(i, _)| data.op.whole(*i));
+            params.inputs.extend(whole.map(|(_, operand)| *operand));
         }
         let loc = self.body().inst(insts[insts.len() - 1]).loc.clone();
         let mut func = self.loops_func(&loc);
@@ -89,8 +93,9 @@ impl Lowering<'_> {
         let data = self.body().inst(inst);
         builder.loc = data.loc.clone();
         let mut operands = Vec::new();
-        for operand in &data.operands {
+        for (i, operand) in data.operands.iter().enumerate() {
             let value = match local.get(operand) {
+                _ if data.op.whole(i) => inputs[operand],
                 Some(value) => *value,
                 None => {
                     let value = self.row_operand(builder, row, *operand, inputs)?;
@@ -116,8 +121,8 @@ impl Lowering<'_> {
     ) -> Result<Value, TypeError> {
         let Some(memory) = inputs.get(&operand) else {
             let inst = self.body().def(operand).expect("what is no input is a constant");
-            let data = self.body().inst(inst);
-            return builder.value(data.op, &[], data.attrs.clone());
+            let nested = self.body().inst(inst).op.nest(self.view(inst), &mut Nest { builder, row }, &[]);
+            return Ok(nested.expect("constants have rows")?[0]);
         };
         match self.body().ty(operand) {
             Type::Tensor(t) => {

@@ -57,24 +57,46 @@ impl<'a> Emit<'a> {
     pub(super) fn load_at(&mut self, frame: &Frame<'a>, memory: Value, at: &[Index]) -> Result<Value, LowerError> {
         let address = self.address(frame, memory);
         let extents = frame.body.ty(memory).as_buffer().expect("verified: loads are from memory").extents();
-        let lanes = at.iter().position(|i| matches!(i, Index::Lanes(..)));
-        let offset = self.offset(&extents, at)?;
-        match lanes.map(|axis| (axis, at[axis])) {
-            Some((axis, Index::Lanes(_, mask))) => {
-                let stride = self.stride(&extents[axis + 1..]);
-                if stride.as_constant() == Some(1) {
-                    let operands: Vec<Value> = [address, offset].into_iter().chain(mask).collect();
-                    return Ok(self.emit(ops::PTR_LOAD, &operands, int(Key::Lanes, self.lanes.into()))?);
-                }
-                let stride = self.extent(&stride)?;
-                let lanes = self.emit(ops::LANES, &[], int(Key::Lanes, self.lanes.into()))?;
-                let steps = self.elementwise(ops::MUL, &[lanes, stride], &Attrs::new())?;
-                let positions = self.elementwise(ops::ADD, &[steps, offset], &Attrs::new())?;
-                let operands: Vec<Value> = [address, positions].into_iter().chain(mask).collect();
-                Ok(self.emit(ops::GATHER, &operands, Attrs::new())?)
+        let in_lanes: Vec<usize> = (0..at.len()).filter(|axis| at[*axis].in_lanes()).collect();
+        match in_lanes.as_slice() {
+            [] => {
+                let offset = self.offset(&extents, at)?;
+                Ok(self.op(ops::PTR_LOAD, &[address, offset])?)
             }
-            _ => Ok(self.op(ops::PTR_LOAD, &[address, offset])?),
+            [axis] if self.contiguous(&extents[axis + 1..]) && matches!(at[*axis], Index::Lanes(..)) => {
+                let Index::Lanes(_, mask) = at[*axis] else { unreachable!("it is looked at above") };
+                let offset = self.offset(&extents, at)?;
+                let operands: Vec<Value> = [address, offset].into_iter().chain(mask).collect();
+                Ok(self.emit(ops::PTR_LOAD, &operands, int(Key::Lanes, self.lanes.into()))?)
+            }
+            _ => self.gather(address, &extents, at),
         }
+    }
+
+    /// Loads an element for each lane.
+    fn gather(&mut self, address: Value, extents: &[Poly], at: &[Index]) -> Result<Value, LowerError> {
+        let zero = self.i64(0);
+        let first: Vec<Index> = at.iter().map(|i| if i.in_lanes() { Index::At(zero) } else { *i }).collect();
+        let mut positions = self.offset(extents, &first)?;
+        let mut masks: Option<Value> = None;
+        for (axis, index) in at.iter().enumerate() {
+            let Some((steps, mask)) = self.each(*index)? else { continue };
+            let stride = self.stride(&extents[axis + 1..]);
+            let stride = self.extent(&stride)?;
+            let steps = self.elementwise(ops::MUL, &[steps, stride], &Attrs::new())?;
+            positions = self.elementwise(ops::ADD, &[steps, positions], &Attrs::new())?;
+            masks = match (masks, mask) {
+                (Some(a), Some(b)) if a != b => Some(self.op(ops::AND, &[a, b])?),
+                (a, b) => a.or(b),
+            };
+        }
+        let operands: Vec<Value> = [address, positions].into_iter().chain(masks).collect();
+        Ok(self.emit(ops::GATHER, &operands, Attrs::new())?)
+    }
+
+    /// Whether elements next to each other on an axis are so in memory, given the axes after it.
+    fn contiguous(&self, inner: &[Poly]) -> bool {
+        self.stride(inner).as_constant() == Some(1)
     }
 
     /// Stores a value at full indices; lanes may only be the last axis.
@@ -106,7 +128,7 @@ impl<'a> Emit<'a> {
     fn offset(&mut self, extents: &[Poly], at: &[Index]) -> Result<Value, LowerError> {
         let mut offset: Option<Value> = None;
         for (axis, index) in at.iter().enumerate() {
-            let (Index::At(position) | Index::Lanes(position, _)) = index;
+            let (Index::At(position) | Index::Lanes(position, _) | Index::Each(position, _)) = index;
             offset = Some(match offset {
                 None => *position,
                 Some(outer) => {

@@ -2,7 +2,7 @@
 
 use super::{LowerError, int};
 use indexmap::IndexMap;
-use tiga_abi::{DType, Poly, Symbol};
+use tiga_abi::{Poly, Symbol};
 use tiga_ir::{
     Acc, Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Op, Scalar, Type, TypeError, Value,
     ops::{self, Substitution},
@@ -15,6 +15,15 @@ pub(super) enum Index {
     At(Value),
     /// As many consecutive positions as there are lanes, of which a mask may switch some off.
     Lanes(Value, Option<Value>),
+    /// A position for each lane, of which a mask may switch some off.
+    Each(Value, Option<Value>),
+}
+
+impl Index {
+    /// Whether there is a position for each lane.
+    pub(super) fn in_lanes(self) -> bool {
+        !matches!(self, Index::At(_))
+    }
 }
 
 /// Positions on all feature axes of a value.
@@ -287,6 +296,12 @@ impl<'a> Emit<'a> {
                 self.elementwise(ops::MUL, &[left, right], &Attrs::new())
             }
             op if op == ops::CONCAT => self.concat(frame, operands, at),
+            op if op == ops::SLICE => self.slice(frame, inst, at),
+            op if op == ops::PERMUTE => self.permute(frame, inst, at),
+            op if op == ops::RESHAPE => self.reshape(frame, inst, at),
+            op if op == ops::IOTA => self.iota(at),
+            op if op == ops::GATHER_AXIS => self.gather_axis(frame, inst, at),
+            op if op == ops::GATHER_SET => self.gather_set(frame, inst, at),
             op if op == ops::DEGREE => {
                 let row = self.value(frame, operands[1], &[])?;
                 let (begin, end) = self.row_bounds(frame, operands[0], row)?;
@@ -320,69 +335,6 @@ impl<'a> Emit<'a> {
         let rule = op.elementwise().expect("called for elementwise ops");
         let expanded = rule.expand(&mut self.builder(), &args);
         expanded.ok_or_else(|| self.unsupported(op.name()))?.map_err(LowerError::Type)
-    }
-
-    /// `concat`: the operand whose part of the axis the index lies in; lanes take each what is theirs.
-    fn concat(&mut self, frame: &mut Frame<'a>, operands: &[Value], at: &[Index]) -> Result<Value, LowerError> {
-        let (last, leading) = at.split_last().expect("verified: concat has a feature axis");
-        let mut result: Option<Value> = None;
-        let mut begin = Poly::constant(0);
-        for operand in operands {
-            let ty = frame.body.ty(*operand).as_tensor().expect("verified: concat joins tensors");
-            let own = frame.extent(ty.dims.last().expect("verified: concat joins along an axis"));
-            let start = self.extent(&begin)?;
-            let size = self.extent(&own)?;
-            begin = begin.add(&own);
-            let (index, inside) = self.shifted(*last, start, size)?;
-            frame.enter();
-            let value = self.value(frame, *operand, &[leading, &[index]].concat());
-            frame.leave();
-            let value = value?;
-            result = Some(match result {
-                Some(before) => self.elementwise(ops::SELECT, &[inside, value, before], &Attrs::new())?,
-                None => value,
-            });
-        }
-        result.ok_or_else(|| self.unsupported("an empty concat"))
-    }
-
-    /// An index relative to `start`, clamped or masked to `0..size`, and whether it lies there.
-    fn shifted(&mut self, index: Index, start: Value, size: Value) -> Result<(Index, Value), LowerError> {
-        let zero = self.i64(0);
-        let one = self.i64(1);
-        match index {
-            Index::At(position) => {
-                let moved = self.op(ops::SUB, &[position, start])?;
-                let above = self.op(ops::GE, &[moved, zero])?;
-                let below = self.op(ops::LT, &[moved, size])?;
-                let inside = self.op(ops::AND, &[above, below])?;
-                let last = self.op(ops::SUB, &[size, one])?;
-                let clamped = self.op(ops::MIN, &[moved, last])?;
-                let clamped = self.op(ops::MAX, &[clamped, zero])?;
-                Ok((Index::At(clamped), inside))
-            }
-            Index::Lanes(base, mask) => {
-                let moved = self.op(ops::SUB, &[base, start])?;
-                let lanes = self.lane_positions(moved)?;
-                let above = self.elementwise(ops::GE, &[lanes, zero], &Attrs::new())?;
-                let below = self.elementwise(ops::LT, &[lanes, size], &Attrs::new())?;
-                let mut inside = self.op(ops::AND, &[above, below])?;
-                if let Some(mask) = mask {
-                    inside = self.op(ops::AND, &[inside, mask])?;
-                }
-                Ok((Index::Lanes(moved, Some(inside)), inside))
-            }
-        }
-    }
-
-    /// `base + 0, base + 1, …`
-    pub(super) fn lane_positions(&mut self, base: Value) -> Result<Value, LowerError> {
-        let lanes = self.emit(ops::LANES, &[], int(Key::Lanes, self.lanes.into()))?;
-        self.elementwise(ops::ADD, &[lanes, base], &Attrs::new())
-    }
-
-    pub(super) fn widened(&mut self, value: Value) -> Result<Value, TypeError> {
-        self.emit(ops::CAST, &[value], Attrs::new().with(Key::To, tiga_ir::Attr::DType(DType::I64)))
     }
 }
 

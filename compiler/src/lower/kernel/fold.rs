@@ -51,7 +51,7 @@ impl<'a> Fold<'a> {
 
     /// Whether a component has lanes.
     pub(super) fn in_lanes(&self, component: usize) -> bool {
-        self.indices(self.rank(component)).iter().any(|i| matches!(i, Index::Lanes(..)))
+        self.indices(self.rank(component)).iter().any(|i| i.in_lanes())
     }
 }
 
@@ -230,7 +230,17 @@ impl<'a> Emit<'a> {
             frame.bind(params[0], &[], position);
             return Ok(());
         }
-        let rel = data.operands[0];
+        self.bind_edge(frame, data.operands[0], &params, position)
+    }
+
+    /// Binds the position of an edge, its number and its source.
+    pub(super) fn bind_edge(
+        &mut self,
+        frame: &mut Frame<'a>,
+        rel: Value,
+        params: &[Value],
+        position: Value,
+    ) -> Result<(), LowerError> {
         let kind = frame.body.ty(rel).as_rel().expect("verified: the first operand is a relation").kind;
         let edge = match kind {
             RelKind::Csr => position,

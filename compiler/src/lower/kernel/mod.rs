@@ -8,6 +8,7 @@ mod access;
 mod emit;
 mod fold;
 mod join;
+mod rearrange;
 mod space;
 
 use super::LowerError;

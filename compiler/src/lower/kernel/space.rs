@@ -23,6 +23,10 @@ impl<'a> Emit<'a> {
             return Err(self.unsupported("a loops function that is not one `for`"));
         }
         let (begin, end) = (self.param("unit_begin"), self.param("unit_end"));
+        if body.inst(*main).attrs.space() == Some(&Space::Edges) {
+            self.edges(*main, begin, end)?;
+            return Ok(self.effect(ops::RETURN, &[])?);
+        }
         let done = self.counted(begin, end, |emit, unit, next| {
             let mut frame = Frame::new(body, Substitution::new());
             emit.unit(&mut frame, *main, unit, next)
@@ -84,10 +88,78 @@ impl<'a> Emit<'a> {
                 frame.bind(params[0], &[], unit);
                 frame.bind(params[1], &[], row);
             }
-            Space::Edges => return Err(self.unsupported("a `for` over edges")),
+            Space::Edges => unreachable!("edges have a loop of their own"),
         }
         self.stores(frame, entry)?;
         Ok(self.jump(next, &[])?)
+    }
+
+    /// The edges at the positions `begin..end`. Their rows ascend: the first is searched for, the next is never far.
+    fn edges(&mut self, main: Inst, begin: Value, end: Value) -> Result<(), LowerError> {
+        let body = &self.source.body;
+        let data = body.inst(main);
+        let entry = body.entry(data.regions[0]);
+        let params = body.block(entry).params.clone();
+        let relation = data.operands[0];
+        let mut frame = Frame::new(body, Substitution::new());
+        let rel = body.ty(relation).as_rel().expect("verified: edges are of a relation");
+        let rows = self.extent(&Poly::symbol(rel.dst.clone()))?;
+        let first = self.row_of(&frame, relation, begin, rows)?;
+        let (head, at) = self.block_like(&[begin, first]);
+        let (inside, done) = (self.new_block(), self.new_block());
+        self.jump(head, &[begin, first])?;
+        self.block = head;
+        let (position, before) = (at[0], at[1]);
+        let more = self.op(ops::LT, &[position, end])?;
+        self.branch(more, (inside, &[]), (done, &[]))?;
+        self.block = inside;
+        let row = self.row_from(&frame, relation, position, before)?;
+        self.bind_edge(&mut frame, relation, &params, position)?;
+        frame.bind(params[3], &[], row);
+        self.stores(&mut frame, entry)?;
+        let one = self.i64(1);
+        let next = self.op(ops::ADD, &[position, one])?;
+        self.jump(head, &[next, row])?;
+        self.block = done;
+        Ok(())
+    }
+
+    /// The row that a position lies in, by bisection: `row_ptr[low] <= position < row_ptr[high]` throughout.
+    fn row_of(&mut self, frame: &Frame<'a>, rel: Value, position: Value, rows: Value) -> Result<Value, LowerError> {
+        let (zero, one, two) = (self.i64(0), self.i64(1), self.i64(2));
+        let (head, at) = self.block_like(&[zero, rows]);
+        let (inside, done) = (self.new_block(), self.new_block());
+        self.jump(head, &[zero, rows])?;
+        self.block = head;
+        let (low, high) = (at[0], at[1]);
+        let width = self.op(ops::SUB, &[high, low])?;
+        let more = self.op(ops::GT, &[width, one])?;
+        self.branch(more, (inside, &[]), (done, &[]))?;
+        self.block = inside;
+        let half = self.op(ops::DIV, &[width, two])?;
+        let middle = self.op(ops::ADD, &[low, half])?;
+        let begin = self.part_at(frame, rel, "row_ptr", middle)?;
+        let below = self.op(ops::LE, &[begin, position])?;
+        let low = self.op(ops::SELECT, &[below, middle, low])?;
+        let high = self.op(ops::SELECT, &[below, high, middle])?;
+        self.jump(head, &[low, high])?;
+        self.block = done;
+        Ok(at[0])
+    }
+
+    /// The row that a position lies in, at or after `row`.
+    fn row_from(&mut self, frame: &Frame<'a>, rel: Value, position: Value, row: Value) -> Result<Value, LowerError> {
+        let (head, at) = self.block_like(&[row]);
+        let done = self.new_block();
+        self.jump(head, &[row])?;
+        self.block = head;
+        let one = self.i64(1);
+        let next = self.op(ops::ADD, &[at[0], one])?;
+        let end = self.part_at(frame, rel, "row_ptr", next)?;
+        let past = self.op(ops::LE, &[end, position])?;
+        self.branch(past, (head, &[next]), (done, &[]))?;
+        self.block = done;
+        Ok(at[0])
     }
 
     /// All stores of a block, each inside loops over its value's features. Values without features that a store

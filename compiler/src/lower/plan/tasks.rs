@@ -94,17 +94,26 @@ impl Planner<'_> {
             Space::Short(_) => Units::Rows(SizeExpr::Sym(self.destinations(&relation))),
             Space::Leaves(leaf) => Units::Leaves { relation, leaf: *leaf as i64 },
             Space::Long(leaf) => Units::LongRows { relation, leaf: *leaf as i64 },
-            Space::Edges => return Err(self.unsupported("a `for` over edges")),
+            Space::Edges => Units::Rows(SizeExpr::Sym(self.edges(&relation))),
         })
     }
 
     /// The destination set of a relation by its path.
     fn destinations(&self, path: &str) -> Symbol {
+        let (rel, transposed) = self.graph_of(path);
+        if transposed { rel.src.clone() } else { rel.dst.clone() }
+    }
+
+    fn edges(&self, path: &str) -> Symbol {
+        self.graph_of(path).0.edges.clone()
+    }
+
+    /// The graph parameter that a path begins with, and whether it is transposed.
+    fn graph_of(&self, path: &str) -> (&tiga_ir::RelType, bool) {
         let (graph, transposed) = path.strip_suffix(".t").map_or((path, false), |graph| (graph, true));
         let params = self.host.params().iter().enumerate();
         let graph = params.filter(|(i, _)| self.host.param_name(*i) == graph).map(|(_, v)| self.host.body.ty(*v));
-        let rel = graph.filter_map(Type::as_rel).next().expect("paths begin with a graph parameter");
-        if transposed { rel.src.clone() } else { rel.dst.clone() }
+        (graph.filter_map(Type::as_rel).next().expect("paths begin with a graph parameter"), transposed)
     }
 
     /// An array of a relation; what is derived gets a task that builds it.

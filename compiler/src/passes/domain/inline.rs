@@ -196,6 +196,7 @@ fn attribute(attr: &Attr, map: &Substitution) -> Attr {
             Some(Type::Tensor(dims)) => Attr::Dims(dims),
             _ => attr.clone(),
         },
+        Attr::Extent(extent) => Attr::Extent(poly(extent)),
         Attr::Space(Space::Rows(extent)) => Attr::Space(Space::Rows(poly(extent))),
         Attr::Space(Space::Blocks(extent, size)) => Attr::Space(Space::Blocks(poly(extent), *size)),
         Attr::Shape(shape) => {

@@ -1,10 +1,11 @@
 //! Functions of the language: reductions, fields and graphs, and every elementwise op by its name.
 
 use super::super::error::SemaError;
-use super::super::hir::{Axis, Composite, Expr, Kind};
+use super::super::hir::{Axis, Composite, Expr, Kind, ReducerUse};
 use super::super::infer::{Domain, Elem};
+use super::super::prelude;
 use super::super::ty::{Graph, Tensor, Ty};
-use super::{Checker, count};
+use super::{Checker, count, tensor};
 use crate::builtin::BuiltinReducer;
 use tiga_abi::{DType, Poly};
 use tiga_ir::{Op, ops};
@@ -64,7 +65,12 @@ fn callable(name: &str) -> Option<Op> {
 /// The names of all functions of the language that are built.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let ops = ops::ALL.iter().map(|op| op.0.name()).filter(|n| callable(n).is_some());
-    SPECIAL.into_iter().chain(DType::ALL.iter().map(|d| d.name())).chain(ops)
+    SPECIAL
+        .into_iter()
+        .chain(tensor::NAMES)
+        .chain(prelude::REDUCTIONS)
+        .chain(DType::ALL.iter().map(|d| d.name()))
+        .chain(ops)
 }
 
 impl Checker<'_> {
@@ -85,6 +91,8 @@ impl Checker<'_> {
                 Some(args) => self.select(args, name.span, span),
                 None => self.poison(span),
             },
+            text if prelude::REDUCTIONS.contains(&text) => self.reduction_written(name, args, span),
+            text if tensor::NAMES.contains(&text) => self.tensor_function(name, args, span),
             "isnan" => self.composite(Composite::IsNan, name, args, span),
             "relu" => self.composite(Composite::Relu, name, args, span),
             "leaky_relu" => self.composite(Composite::LeakyRelu, name, args, span),
@@ -109,6 +117,7 @@ impl Checker<'_> {
             Composite::IsNan => (ops::NE, 1, Domain::FLOAT),
             Composite::Relu => (ops::MAX, 1, Domain::ANY),
             Composite::LeakyRelu => (ops::MUL, 2, Domain::FLOAT),
+            Composite::Softmax(_) | Composite::LogSoftmax(_) | Composite::Cross => return self.poison(span),
         };
         let Some(args) = self.positional(name, &[arity], args) else {
             return self.poison(span);
@@ -124,83 +133,87 @@ impl Checker<'_> {
 
     /// `sum(x)` over the set, `sum(x, axis: k)` over one axis.
     fn reduction(&mut self, reducer: BuiltinReducer, callee: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
-        let named = |a: &&ast::Arg| matches!(&a.kind, ArgKind::Named(n) if n.text == "axis");
-        let axis = args.iter().find(named).map(|a| &a.value);
-        let rest: Vec<ast::Arg> = args.iter().filter(|a| !named(a)).cloned().collect();
-        if let Some(ArgKind::Named(name)) = rest.iter().map(|a| &a.kind).find(|k| matches!(k, ArgKind::Named(_))) {
-            self.unknown_argument(reducer.name(), &["axis"], &["axis"], name);
-            return self.poison(span);
-        }
-        let Some(values) = self.positional(callee, &[1], &rest) else {
+        let domain = Domain::where_(|d| reducer.accepts(d));
+        let reduced = |elem| (ReducerUse::Builtin(reducer, elem), elem);
+        self.reduction_by(domain, reduced, callee, args, span)
+    }
+
+    /// The same with a reducer that is written in the language.
+    fn reduction_written(&mut self, callee: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
+        let Some(entry) = prelude::reducer(&callee.text) else {
             return self.poison(span);
         };
-        let Some(value) = values.into_iter().next() else {
+        let (of, out) = (entry.element(), entry.reducer.outs[0].dtype);
+        let reduced = |elem| {
+            let result = if prelude::stands_for(out).is_some() { elem } else { Elem::Known(out) };
+            (ReducerUse::Prelude(&entry.reducer.name, of.map(|_| elem)), result)
+        };
+        let domain = of.unwrap_or(Domain::where_(|d| d == entry.reducer.message()[0].dtype));
+        self.reduction_by(domain, reduced, callee, args, span)
+    }
+
+    fn reduction_by(
+        &mut self,
+        domain: Domain,
+        reduced: impl Fn(Elem) -> (ReducerUse, Elem),
+        callee: &ast::Name,
+        args: &[ast::Arg],
+        span: Span,
+    ) -> Expr {
+        let Some((axis, rest)) = self.apart(callee, args) else {
+            return self.poison(span);
+        };
+        let Some(value) = self.positional(callee, &[1], &rest).and_then(|values| values.into_iter().next()) else {
             return self.poison(span);
         };
         let Some(tensor) = self.tensor(&value) else {
             return self.poison(span);
         };
-        if !self.elems.restrict(tensor.elem, Domain::where_(|d| reducer.accepts(d))) {
-            let found = self.elems.name(tensor.elem).to_owned();
-            let error = SemaError::ReducerElements { reducer: reducer.name().to_owned(), found };
-            let error = error
-                .at(callee.span)
-                .label("needs numbers")
-                .also(value.span, format!("this is `{}`", self.show(&value.ty)));
-            let diagnostic = self.point_at_declarations(error, [&value]);
-            return self.fail(diagnostic.help("`f32(c)` or `i64(c)` makes 0 and 1 of a condition"), span);
+        if !self.elems.restrict(tensor.elem, domain) {
+            let diagnostic = self.not_reduced((&callee.text, callee.span), domain, tensor.elem, &value);
+            let diagnostic = self.point_at_declarations(diagnostic, [&value]);
+            return self.fail(diagnostic, span);
         }
-        self.reducers.push((reducer, tensor.elem));
-        match axis {
-            None => self.over_set(reducer, value, &tensor, callee.span, span),
-            Some(axis) => self.over_axis(reducer, value, &tensor, (axis, callee.span), span),
+        let (reducer, elem) = reduced(tensor.elem);
+        self.reducers.push(reducer);
+        let index = match axis {
+            None => None,
+            Some(axis) => match self.axis_number(axis, &value, &tensor) {
+                Some(index) => index.checked_sub(usize::from(tensor.set.is_some())),
+                None => return self.poison(span),
+            },
+        };
+        match index {
+            Some(feature) => {
+                self.needs_axis(callee.span, format!("`{}` over an axis", callee.text));
+                let mut dims = tensor.dims;
+                dims.remove(feature);
+                let ty = Ty::Tensor(Tensor { elem, set: tensor.set, dims });
+                Expr { ty, span, kind: Kind::ReduceAxis(reducer, feature as i64, Box::new(value)) }
+            }
+            None => self.over_set(reducer, elem, value, &tensor, callee, span),
         }
     }
 
-    fn over_set(&mut self, reducer: BuiltinReducer, value: Expr, tensor: &Tensor, callee: Span, span: Span) -> Expr {
-        if tensor.set.is_none() {
-            let error = SemaError::NoSet { reducer: reducer.name().to_owned(), found: self.show(&value.ty) };
-            let error = error.at(value.span).label(format!("this is {}", value.ty.sort()));
-            let diagnostic = self.point_at_declarations(error, [&value]);
-            let help = format!("`{}(…, axis: -1)` reduces over the last axis", reducer.name());
-            return self.fail(diagnostic.help(help), span);
-        }
-        self.needs_whole_graph(callee, format!("`{}` over a set", reducer.name()));
-        Expr { ty: Ty::Tensor(tensor.element()), span, kind: Kind::ReduceSet(reducer, Box::new(value)) }
-    }
-
-    fn over_axis(
+    fn over_set(
         &mut self,
-        reducer: BuiltinReducer,
+        reducer: ReducerUse,
+        elem: Elem,
         value: Expr,
         tensor: &Tensor,
-        (axis, callee): (&ast::Expr, Span),
+        callee: &ast::Name,
         span: Span,
     ) -> Expr {
-        let Some(written) = integer(axis) else {
-            let error = SemaError::AxisNotConstant.at(axis.span).label("not a literal");
-            return self.fail(error.help("axes are numbered from 0, or from −1 at the end"), span);
-        };
-        let rank = tensor.rank() as i64;
-        let index = if written < 0 { written + rank } else { written };
-        if !(0..rank).contains(&index) {
-            let error = SemaError::NoAxis { found: format!("`{}`", self.show(&value.ty)), axis: written.to_string() };
-            let axes = format!(
-                "it has {}, numbered from 0, or from −1 at the end",
-                count(tensor.rank(), "axis").replace("axiss", "axes")
-            );
-            let diagnostic = self.point_at_declarations(error.at(axis.span).label("no such axis"), [&value]);
-            return self.fail(diagnostic.note(axes), span);
+        if tensor.set.is_none() {
+            let error = SemaError::NoSet { reducer: callee.text.clone(), found: self.show(&value.ty) };
+            let error = error.at(value.span).label(format!("this is {}", value.ty.sort()));
+            let diagnostic = self.point_at_declarations(error, [&value]);
+            let help = format!("`{}(…, axis: -1)` reduces over the last axis", callee.text);
+            return self.fail(diagnostic.help(help), span);
         }
-        let feature = index - i64::from(tensor.set.is_some());
-        if feature < 0 {
-            return self.over_set(reducer, value, tensor, callee, span);
-        }
-        self.needs_axis(callee, format!("`{}` over an axis", reducer.name()));
-        let mut dims = tensor.dims.clone();
-        dims.remove(feature as usize);
-        let ty = Ty::Tensor(Tensor { elem: tensor.elem, set: tensor.set.clone(), dims });
-        Expr { ty, span, kind: Kind::ReduceAxis(reducer, feature, Box::new(value)) }
+        self.needs_whole_graph(callee.span, format!("`{}` over a set", callee.text));
+        let ty = Ty::Tensor(Tensor { elem, ..tensor.element() });
+        Expr { ty, span, kind: Kind::ReduceSet(reducer, Box::new(value)) }
     }
 
     /// `dot(x, y)`: the sum over the last axis of `x * y`.
@@ -219,14 +232,20 @@ impl Checker<'_> {
             return self.fail(error.label("sums over the last feature axis"), span);
         };
         self.needs_axis(callee.span, "`dot`".to_owned());
-        self.reducers.push((BuiltinReducer::Sum, tensor.elem));
+        let reducer = ReducerUse::Builtin(BuiltinReducer::Sum, tensor.elem);
+        self.reducers.push(reducer);
         let ty = Ty::Tensor(Tensor { dims: dims.to_vec(), ..tensor.clone() });
         let axis = dims.len() as i64;
-        Expr { ty, span, kind: Kind::ReduceAxis(BuiltinReducer::Sum, axis, Box::new(product)) }
+        Expr { ty, span, kind: Kind::ReduceAxis(reducer, axis, Box::new(product)) }
     }
 
     /// Arguments as written, none named.
-    fn written<'e>(&mut self, callee: &ast::Name, n: usize, args: &'e [ast::Arg]) -> Option<Vec<&'e ast::Expr>> {
+    pub(super) fn written<'e>(
+        &mut self,
+        callee: &ast::Name,
+        n: usize,
+        args: &'e [ast::Arg],
+    ) -> Option<Vec<&'e ast::Expr>> {
         if let Some(arg) = args.iter().find(|a| a.kind != ArgKind::Positional) {
             let name = match &arg.kind {
                 ArgKind::Named(name) => name.text.clone(),

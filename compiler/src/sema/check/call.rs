@@ -6,29 +6,11 @@ use super::super::items::Entry;
 use super::super::ty::Ty;
 use super::arguments::Site;
 use super::{Callee, Checker, count};
-use tiga_source::{Diagnostic, Span, nearest};
+use tiga_source::{Span, nearest};
 use tiga_syntax::ast::{self, ArgKind, ExprKind};
 
 /// Functions of the language that this compiler does not have yet.
-const LATER_FUNCTIONS: [&str; 17] = [
-    "cross",
-    "contract",
-    "argmax",
-    "argmin",
-    "softmax",
-    "log_softmax",
-    "iota",
-    "take",
-    "one_hot",
-    "slice",
-    "reshape",
-    "concat",
-    "cumsum",
-    "transpose_axes",
-    "any",
-    "all",
-    "variance",
-];
+const LATER_FUNCTIONS: [&str; 1] = ["cumsum"];
 
 /// Relations of the language that this compiler cannot make yet.
 const LATER_RELATIONS: [&str; 7] =
@@ -212,9 +194,8 @@ impl Checker<'_> {
             return self.fail(error.help("make it a parameter, `g: graph<N>`, and read it from a file"), span);
         }
         if LATER_FUNCTIONS.contains(&name.text.as_str()) {
-            let error = SemaError::Function { name: name.text.clone() }.at(name.span);
-            let help = self.instead(&name.text, args);
-            return self.fail(help.into_iter().fold(error, Diagnostic::help), span);
+            self.evaluate(args);
+            return self.fail(SemaError::Function { name: name.text.clone() }.at(name.span), span);
         }
         self.evaluate(args);
         let error = SemaError::UnknownFunction { name: name.text.clone() }.at(name.span).label("not found");

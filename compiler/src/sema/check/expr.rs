@@ -1,7 +1,7 @@
 //! Expressions: literals, names, members, tuples; the rest is dispatched.
 
 use super::super::error::SemaError;
-use super::super::hir::{Axis, Expr, Inside, Kind};
+use super::super::hir::{Axis, Entity, Expr, Inside, Kind};
 use super::super::infer::{Domain, Elem};
 use super::super::items::Entry;
 use super::super::resolve::{unknown_field, unknown_graph_field};
@@ -29,11 +29,7 @@ impl Checker<'_> {
             ExprKind::Unary { op, operand } => self.unary(*op, operand, span),
             ExprKind::Binary { op, op_span, left, right } => self.binary(*op, *op_span, left, right, span),
             ExprKind::Call { callee, args } => self.call(callee, args, span),
-            ExprKind::Index { base, .. } => {
-                self.expr(base);
-                let help = "a message along a graph reads the values of other entities";
-                self.fail(SemaError::Index.at(span).help(help), span)
-            }
+            ExprKind::Index { base, indices } => self.indexed(base, indices, span),
             ExprKind::Field { base, name } => self.field(base, name, span),
             ExprKind::Element { base, index, index_span } => self.element(base, *index, *index_span, span),
             ExprKind::Record(fields) => self.record(fields, span),
@@ -135,8 +131,7 @@ impl Checker<'_> {
                 error.help(format!("`{0}` is a function: `{0}(…)`", name.text))
             }
             ([], None)
-                if matches!(name.text.as_str(), "src" | "edge")
-                    && matches!(self.inside, Some(Inside::Message(_))) =>
+                if matches!(name.text.as_str(), "src" | "edge") && matches!(self.inside, Some(Inside::Message(_))) =>
             {
                 error.help("the node function sees the reduced values, `dst` and the message's parameters")
             }
@@ -160,6 +155,9 @@ impl Checker<'_> {
             && matches!(self.table.entry(&owner.text), Some(Entry::Program(_)))
         {
             return self.vjp(owner, span);
+        }
+        if let Some(position) = self.position(base, name, span) {
+            return position;
         }
         let value = self.expr(base);
         let member = match &value.ty {
@@ -186,12 +184,32 @@ impl Checker<'_> {
         self.no_field(base, &value, name, span)
     }
 
+    /// `edge.index`, unless the record has such a field.
+    fn position(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Option<Expr> {
+        let owner = name_of(base);
+        let entity = Entity::ALL.into_iter().find(|e| e.record() == owner).filter(|_| name.text == "index")?;
+        let inside = self.inside.clone()?;
+        let declared = self.lookup(&owner).map(|id| &self.locals[id.0].ty);
+        if declared.is_some_and(|ty| !matches!(ty, Ty::Record(fields) if !fields.iter().any(|(n, _)| **n == *"index")))
+        {
+            return None;
+        }
+        if !self.sees.contains(&entity) {
+            let what = format!("`{owner}.index`");
+            let (owner, help) = match inside {
+                Inside::Message(_) => (format!("the node function of {inside}"), "it sees `dst` only"),
+                _ => (format!("this clause of {inside}"), "`lift` and `step` see one message, and its edge"),
+            };
+            return Some(self.fail(SemaError::Inside { what, owner }.at(span).help(help), span));
+        }
+        if let Err(place) = self.positions.binary_search(&entity) {
+            self.positions.insert(place, entity);
+        }
+        Some(Expr { ty: Ty::scalar(DType::I64), span, kind: Kind::Position(entity) })
+    }
+
     fn no_field(&mut self, base: &ast::Expr, value: &Expr, name: &ast::Name, span: Span) -> Expr {
         let owner = name_of(base);
-        if name.text == "index" && self.inside.is_some() && matches!(owner.as_str(), "src" | "dst" | "edge") {
-            let help = format!("pass the index in as a field: `{owner}: {{index, …}}`");
-            return self.fail(SemaError::EntityIndex { record: owner }.at(span).help(help), span);
-        }
         let fields: Vec<&str> = match &value.ty {
             Ty::Record(fields) => fields.iter().map(|(n, _)| &**n).collect(),
             _ => Vec::new(),

@@ -1,7 +1,7 @@
 //! Messages: their edge and node functions, and calls of them on a graph.
 
 use super::super::error::SemaError;
-use super::super::hir::{Body, Expr, Inside, Kind, LocalId, ReducerUse};
+use super::super::hir::{Body, Entity, Expr, Inside, Kind, LocalId, ReducerUse};
 use super::super::infer::{Domain, Elem};
 use super::super::items::{Callable, Entry, Table};
 use super::super::prelude;
@@ -14,12 +14,12 @@ use super::{Checker, count};
 use crate::builtin::BuiltinReducer;
 use std::sync::Arc;
 use tiga_abi::Symbol;
-use tiga_ir::{Reducer, TensorType};
+use tiga_ir::TensorType;
 use tiga_source::{Diagnostic, Span, nearest};
 use tiga_syntax::ast;
 
 /// Reducers of the language that this compiler does not have yet.
-const LATER_REDUCERS: [&str; 4] = ["argmax", "argmin", "first", "top"];
+const LATER_REDUCERS: [&str; 1] = ["top"];
 
 /// The code of a message.
 #[derive(Clone, Debug)]
@@ -46,16 +46,15 @@ impl<'a> Checker<'a> {
         for param in &signature.params {
             checker.bind(&param.name, param.ty.clone(), param.span);
         }
+        checker.sees = &Entity::ALL;
         let value = checker.block(&message.ast.edge);
         let Some(reduce) = &message.ast.reduce else {
-            let place = message.ast.result.edges.unwrap_or(message.ast.name.span);
-            let error = SemaError::EdgeResult.at(place).label("one value per edge");
-            checker.report(error.help("add `reduce sum` or another reducer: one value per row"));
-            return None;
+            return checker.edge_result(value, message);
         };
         if let Some(span) = message.ast.result.edges {
-            let error = SemaError::EdgeResult.at(span).label("one value per edge");
-            checker.report(error.help("remove `edges`: a reduced result is one value per row"));
+            let error = SemaError::EdgeResult { rule: "its result is one value per row" }.at(span);
+            let error = error.label("one value per edge").also(reduce_span(reduce), "reduced here");
+            checker.report(error.help("remove `edges`, or the reducer"));
             return None;
         }
         let (reducers, outs) = checker.reductions(reduce, &value)?;
@@ -69,6 +68,48 @@ impl<'a> Checker<'a> {
             }
         };
         Some(MessageBody { edge: checker.finish(value), reducers, node })
+    }
+
+    /// A message without a reducer: its result is what each edge gives.
+    fn edge_result(mut self, value: Expr, message: &Callable<'a, ast::Message>) -> Option<MessageBody> {
+        let ast = message.ast;
+        if ast.result.edges.is_none() {
+            let error = SemaError::EdgeResult { rule: "without a reducer its result is one value per edge" };
+            let place = ast.result.ty.span;
+            let error = error.at(place).label("one value per row");
+            let error = error.suggest(place.before(), "a value for each edge", "edges ");
+            self.report(error.help("or add `reduce sum` or another reducer: one value per row"));
+            return None;
+        }
+        if let Some(node) = &ast.node {
+            let error = SemaError::EdgeResult { rule: "its node function has nothing to work on" }.at(node.span);
+            self.report(error.label("nothing is reduced").help("compute it in the edge function"));
+            return None;
+        }
+        let value = self.expect(value, &message.signature.result, Some((ast.result.ty.span, "the declared result")));
+        Some(MessageBody { edge: self.finish(value), reducers: Vec::new(), node: None })
+    }
+
+    /// Elements that a reducer is not defined for.
+    pub(super) fn not_reduced(
+        &mut self,
+        (reducer, place): (&str, Span),
+        domain: Domain,
+        elem: Elem,
+        message: &Expr,
+    ) -> Diagnostic {
+        let found = self.elems.name(elem).to_owned();
+        let error = SemaError::ReducerElements { reducer: reducer.to_owned(), found };
+        let label = format!("this is `{}`", self.show(&message.ty));
+        let needs = |text: &str| error.at(place).label(text.to_owned()).also(message.span, label.clone());
+        if domain == Domain::BOOL {
+            return needs("needs conditions").help("a comparison makes a condition of a number: `x != 0`");
+        }
+        let truth = self.elems.domain(elem) == Domain::BOOL;
+        if domain == Domain::FLOAT && !truth {
+            return needs("needs floats").help("`f32(x)` or `f64(x)` converts integers");
+        }
+        needs("needs numbers").help("`f32(c)` or `i64(c)` makes 0 and 1 of a condition")
     }
 
     /// The reducers, one for each member of the tuple that an edge gives, or one for all of it; and what they make.
@@ -173,13 +214,14 @@ impl<'a> Checker<'a> {
                 let out = if known { self.reduce_with(&used, &messages, place) } else { None };
                 (ReducerUse::Declared(index), out.unwrap_or(Ty::Error))
             }
-            Named::Prelude(reducer) => {
-                let real = prelude::speaks_of_real(reducer).then(|| self.elems.open(Domain::FLOAT));
+            Named::Prelude(entry) => {
+                let reducer = &entry.reducer;
+                let real = entry.element().map(|domain| self.elems.open(domain));
                 let ty = |t: &TensorType| {
-                    let elem = real.filter(|_| prelude::is_real(t.dtype)).unwrap_or(Elem::Known(t.dtype));
+                    let elem = real.filter(|_| prelude::stands_for(t.dtype).is_some()).unwrap_or(Elem::Known(t.dtype));
                     Ty::Tensor(Tensor { elem, set: None, dims: t.dims.clone() })
                 };
-                let params: Vec<Ty> = reducer.message().into_iter().map(ty).collect();
+                let params: Vec<Ty> = entry.values().map(ty).collect();
                 let result = ty(&reducer.outs[0]);
                 let messages = if params.len() == 1 { vec![message.clone()] } else { members(message) };
                 let used = Use { name: &reducer.name, params: &params, result: &result, declared: None };
@@ -191,15 +233,12 @@ impl<'a> Checker<'a> {
                     return (ReducerUse::Builtin(reducer, Elem::Known(tiga_abi::DType::F32)), Ty::Error);
                 };
                 let used = ReducerUse::Builtin(reducer, tensor.elem);
-                if !self.elems.restrict(tensor.elem, Domain::where_(|d| reducer.accepts(d))) {
-                    let found = self.elems.name(tensor.elem).to_owned();
-                    let error = SemaError::ReducerElements { reducer: reducer.name().to_owned(), found };
-                    let label = format!("this is `{}`", self.show(&message.ty));
-                    let error = error.at(place).label("needs numbers").also(message.span, label);
-                    self.report(error.help("`f32(c)` or `i64(c)` makes 0 and 1 of a condition"));
+                let domain = Domain::where_(|d| reducer.accepts(d));
+                if !self.elems.restrict(tensor.elem, domain) {
+                    let error = self.not_reduced((reducer.name(), place), domain, tensor.elem, message);
+                    self.report(error);
                     return (used, Ty::Error);
                 }
-                self.reducers.push((reducer, tensor.elem));
                 let elem = reducer.result().map_or(tensor.elem, Elem::Known);
                 (used, Ty::Tensor(Tensor { elem, ..tensor }))
             }
@@ -219,17 +258,14 @@ impl<'a> Checker<'a> {
                 (Some(first), Some(last)) => first.span.to(last.span),
                 _ => node.span.first("node".len()),
             };
-            let reducers = match &message.ast.reduce {
-                Some(ast::Reduce::One(one)) => one.span,
-                Some(ast::Reduce::Tuple(span, _)) => *span,
-                None => place,
-            };
+            let reducers = message.ast.reduce.as_ref().map_or(place, reduce_span);
             let error = error.at(place).label(count(node.names.len(), "name"));
             self.report(error.also(reducers, format!("gives {}", count(outs.len(), "value"))));
             return None;
         }
         self.scope.hide("src");
         self.scope.hide("edge");
+        self.sees = &[Entity::Dst];
         let mut names = Vec::new();
         for (name, ty) in node.names.iter().zip(outs) {
             if node.names.iter().take(names.len()).any(|n| n.text == name.text) {
@@ -268,7 +304,9 @@ impl<'a> Checker<'a> {
         if !whole || !self.all_bound(signature, &bindings, site) {
             return self.poison(span);
         }
-        let ty = over(&signature.result.substitute(&bindings.map), &relation.dst);
+        let per_edge = table.messages[index].ast.result.edges.is_some();
+        let set = if per_edge { &relation.edges } else { &relation.dst };
+        let ty = over(&signature.result.substitute(&bindings.map), set);
         Expr { ty, span, kind: Kind::Message(index, bindings.map, Box::new(graph), operands) }
     }
 
@@ -457,7 +495,7 @@ impl<'a> Checker<'a> {
 #[derive(Clone, Copy)]
 enum Named {
     Builtin(BuiltinReducer),
-    Prelude(&'static Reducer),
+    Prelude(&'static prelude::Entry),
     Declared(usize),
 }
 
@@ -492,5 +530,13 @@ fn over(ty: &Ty, set: &Symbol) -> Ty {
         Ty::Tuple(all) => Ty::Tuple(all.iter().map(|t| over(t, set)).collect()),
         Ty::Record(all) => Ty::Record(all.iter().map(|(n, t)| (n.clone(), over(t, set))).collect()),
         Ty::Graph(_) | Ty::Error => Ty::Error,
+    }
+}
+
+/// Where reducers are written.
+fn reduce_span(reduce: &ast::Reduce) -> Span {
+    match reduce {
+        ast::Reduce::One(one) => one.span,
+        ast::Reduce::Tuple(span, _) => *span,
     }
 }

@@ -7,24 +7,23 @@ mod builtin;
 mod call;
 mod control;
 mod expr;
-mod instead;
 mod message;
 mod operator;
 mod reducer;
 mod scope;
+mod tensor;
 
 pub use builtin::names as function_names;
 pub(crate) use message::MessageBody;
 pub(crate) use reducer::ReducerBody;
 
 use super::error::SemaError;
-use super::hir::{Axis, Body, Callee, Expr, Inside, Kind, Local, LocalId};
+use super::hir::{Axis, Body, Callee, Entity, Expr, Inside, Kind, Local, LocalId, ReducerUse};
 use super::infer::{Domain, Elem, Elems};
 use super::items::Table;
 use super::resolve::Resolver;
 use super::signature::{Generics, Signature};
 use super::ty::{Graph, Tensor, Ty};
-use crate::builtin::BuiltinReducer;
 use scope::Scope;
 use std::sync::Arc;
 use tiga_abi::DType;
@@ -41,7 +40,10 @@ pub(crate) struct Checker<'a> {
     locals: Vec<Local>,
     scope: Scope,
     calls: Vec<(Callee, Span)>,
-    reducers: Vec<(BuiltinReducer, Elem)>,
+    reducers: Vec<ReducerUse>,
+    positions: Vec<Entity>,
+    /// Whose positions can be asked for here.
+    sees: &'static [Entity],
     literals: Vec<(Elem, String, Span)>,
     /// Fields of records written as a name alone.
     shorthands: Vec<Span>,
@@ -66,6 +68,8 @@ impl<'a> Checker<'a> {
             scope: Scope::default(),
             calls: Vec::new(),
             reducers: Vec::new(),
+            positions: Vec::new(),
+            sees: &[],
             literals: Vec::new(),
             shorthands: Vec::new(),
             whole_graph: None,
@@ -175,6 +179,7 @@ impl<'a> Checker<'a> {
             decided,
             calls: self.calls,
             reducers: self.reducers,
+            positions: self.positions,
             whole_graph: self.whole_graph,
             tensor_op: self.tensor_op,
         }

@@ -87,7 +87,7 @@ impl Checker<'_> {
     }
 
     /// An op that is not defined for the element type of its operands.
-    fn undefined(
+    pub(super) fn undefined(
         &mut self,
         (name, caret): (&str, Span),
         elem: Elem,
@@ -129,7 +129,7 @@ impl Checker<'_> {
     }
 
     /// Makes all element types one, or reports the two that differ.
-    fn unify_all(&mut self, args: &[Expr], tensors: &[Tensor], caret: Span) -> bool {
+    pub(super) fn unify_all(&mut self, args: &[Expr], tensors: &[Tensor], caret: Span) -> bool {
         for i in 1..tensors.len() {
             let (left, right) = (tensors[0].elem, tensors[i].elem);
             if !self.elems.unify(left, right) {
@@ -178,7 +178,7 @@ impl Checker<'_> {
     }
 
     /// Shows operands with their types, and where they were declared.
-    fn places(&self, mut diagnostic: Diagnostic, operands: &[&Expr]) -> Diagnostic {
+    pub(super) fn places(&self, mut diagnostic: Diagnostic, operands: &[&Expr]) -> Diagnostic {
         let mut shown = Vec::new();
         for operand in operands {
             if operand.span == diagnostic.primary.span || shown.contains(&operand.span) {

@@ -1,7 +1,7 @@
 //! Reducers declared in a file: their clauses, and how a message meets them.
 
 use super::super::error::SemaError;
-use super::super::hir::{Body, Expr, Kind};
+use super::super::hir::{Body, Entity, Expr, Kind};
 use super::super::items::{Reducer, Table};
 use super::super::ty::{Substitution, Tensor, Ty};
 use super::{Checker, Inside, count};
@@ -31,6 +31,12 @@ pub(crate) struct ReducerBody {
 }
 
 impl ReducerBody {
+    /// The positions that `lift` or `step` ask for, sorted: further values of a message.
+    pub(crate) fn positions(&self) -> Vec<Entity> {
+        let all: Vec<Entity> = self.lift.iter().chain(&self.step).flat_map(|body| body.positions.clone()).collect();
+        Entity::ALL.into_iter().filter(|entity| all.contains(entity)).collect()
+    }
+
     /// The code that runs on states: all but the adjoint.
     pub(crate) fn bodies(&self) -> impl Iterator<Item = &Body> {
         let last = [&self.combine, &self.finalize, &self.empty];
@@ -53,6 +59,8 @@ struct Clause<'c> {
     want: &'c Ty,
     /// Where that is declared: for each part of the state, or for the result.
     declared: &'c [Span],
+    /// Whose positions it sees.
+    sees: &'static [Entity],
 }
 
 impl<'a> Checker<'a> {
@@ -73,16 +81,17 @@ impl<'a> Checker<'a> {
         let of_result = [ast.result.span];
         let message = || signature.params.iter().map(|p| (&*p.name, p.ty.clone(), p.span)).collect::<Vec<_>>();
         let adjoint = ast.adjoint.as_ref().and_then(|adjoint| Self::adjoint(table, reducer, adjoint, &state, errors));
-        let mut check = |names, want, declared, block: &ast::Block| {
-            Self::clause(table, reducer, Clause { names, want, declared }, block, errors)
+        let mut check = |sees, names, want, declared, block: &ast::Block| {
+            Self::clause(table, reducer, Clause { names, want, declared, sees }, block, errors)
         };
-        let lift = ast.lift.as_ref().map(|block| check(message(), &state, of_state.as_slice(), block));
+        let all = Entity::ALL.as_slice();
+        let lift = ast.lift.as_ref().map(|block| check(all, message(), &state, of_state.as_slice(), block));
         let step = ast.step.as_ref().map(|clause| {
             let types = std::iter::once(state.clone()).chain(signature.params.iter().map(|p| p.ty.clone()));
-            check(named(clause, types), &state, &of_state, &clause.body)
+            check(all, named(clause, types), &state, &of_state, &clause.body)
         });
-        let combine = check(named(combine, [&state, &state].map(Ty::clone)), &state, &of_state, &combine.body);
-        let finalize = check(named(finalize, [state.clone()]), &signature.result, &of_result, &finalize.body);
+        let combine = check(&[], named(combine, [&state, &state].map(Ty::clone)), &state, &of_state, &combine.body);
+        let finalize = check(&[], named(finalize, [state.clone()]), &signature.result, &of_result, &finalize.body);
         let init = ast.state.iter().zip(&reducer.state).map(|(field, param)| {
             let want = scalar_of(&param.ty);
             Self::number(table, reducer, &field.init, &want, (field.ty.span, "declared here"), errors)
@@ -109,6 +118,7 @@ impl<'a> Checker<'a> {
         errors: &'e mut Vec<Diagnostic>,
     ) -> Body {
         let mut checker = Checker::of_reducer(table, reducer, errors);
+        checker.sees = clause.sees;
         for (name, ty, span) in clause.names {
             checker.bind(name, ty, span);
         }
@@ -150,6 +160,7 @@ impl<'a> Checker<'a> {
         let want = if let [one] = wanted.as_slice() { one.clone() } else { Ty::Tuple(wanted) };
         let mut checker = Checker::of_reducer(table, reducer, errors);
         checker.inside = Some(Inside::Adjoint(signature.name.clone()));
+        checker.sees = &Entity::ALL;
         for param in &signature.params {
             checker.bind(&param.name, param.ty.clone(), param.span);
         }

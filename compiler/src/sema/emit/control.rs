@@ -15,12 +15,25 @@ impl Frame<'_> {
         bind: impl FnOnce(&mut Self, &mut Builder<'_>, &[Value]),
         expr: &Expr,
     ) -> Emit<Region> {
+        self.region_of(b, params, bind, expr, |_, _, value| Ok(value.flatten()))
+    }
+
+    /// A region that binds parameters and yields what is made of an expression.
+    pub(super) fn region_of(
+        &mut self,
+        b: &mut Builder<'_>,
+        params: Vec<(Type, Option<&str>)>,
+        bind: impl FnOnce(&mut Self, &mut Builder<'_>, &[Value]),
+        expr: &Expr,
+        made: impl FnOnce(&mut Self, &mut Builder<'_>, Val) -> Emit<Vec<Value>>,
+    ) -> Emit<Region> {
         self.emitter.limits.enter_region(expr.span)?;
         let (region, result) = b.region(params, |inner, values| {
             bind(self, inner, values);
             let value = self.expr(inner, expr)?;
             inner.loc = self.emitter.place(expr.span);
-            inner.op(ops::YIELD, &value.flatten(), Attrs::new())?;
+            let made = made(self, inner, value)?;
+            inner.op(ops::YIELD, &made, Attrs::new())?;
             Ok(())
         });
         self.emitter.limits.leave_region();
@@ -96,7 +109,7 @@ impl Frame<'_> {
 }
 
 /// How many values a type is taken apart into.
-fn leaves(ty: &super::super::ty::Ty) -> usize {
+pub(super) fn leaves(ty: &super::super::ty::Ty) -> usize {
     ty.members().map_or(1, |all| all.iter().map(leaves).sum())
 }
 

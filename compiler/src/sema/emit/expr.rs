@@ -53,7 +53,7 @@ impl Frame<'_> {
         found.first().copied().ok_or_else(|| TypeError::Arity { op: "value", expected: 1, found: 0 }.into())
     }
 
-    fn singles(&mut self, b: &mut Builder<'_>, exprs: &[Expr]) -> Emit<Vec<Value>> {
+    pub(super) fn singles(&mut self, b: &mut Builder<'_>, exprs: &[Expr]) -> Emit<Vec<Value>> {
         exprs.iter().map(|e| self.single(b, e)).collect()
     }
 
@@ -99,8 +99,10 @@ impl Frame<'_> {
             }
             Kind::ReduceSet(reducer, value) | Kind::ReduceAxis(reducer, _, value) => {
                 let operand = self.single(b, value)?;
-                let dtype = self.tensor(&value.ty).map_or(DType::F32, |t| t.dtype);
-                let attrs = attrs.with(Key::With, Attr::Name(reducer.symbol(dtype).into()));
+                let mut attrs = attrs.with(Key::With, Attr::Name(self.reducer(reducer)));
+                if !self.positions_of(reducer).is_empty() {
+                    attrs = attrs.flag(Key::Indexed);
+                }
                 b.loc = loc;
                 match &expr.kind {
                     Kind::ReduceAxis(_, axis, _) => {
@@ -120,7 +122,14 @@ impl Frame<'_> {
                 Ok(b.value(ops::DEGREE, &[turned], attrs)?)
             }
             Kind::Transpose(graph) => self.unary(b, ops::TRANSPOSE, graph, expr),
-            _ => self.single(b, expr),
+            Kind::Position(entity) => {
+                let missing = TypeError::Unknown { op: "iota", name: entity.record().to_owned() };
+                Ok(self.position(*entity).ok_or(missing)?)
+            }
+            _ => {
+                let missing = TypeError::Arity { op: "value", expected: 1, found: 0 };
+                Ok(self.tensor_op(b, expr)?.ok_or(missing)?)
+            }
         }
     }
 
@@ -140,7 +149,7 @@ impl Frame<'_> {
         }
     }
 
-    fn extent(&self, axis: &Axis) -> TensorType {
+    pub(super) fn extent(&self, axis: &Axis) -> TensorType {
         match axis {
             Axis::Set(set) => {
                 let set = self.map.get(set).and_then(Poly::as_symbol).unwrap_or(set);
@@ -171,6 +180,11 @@ impl Frame<'_> {
                 let positive = b.value(ops::GT, &[x, zero], attrs())?;
                 let scaled = b.value(ops::MUL, &[args[1], x], attrs())?;
                 Ok(b.value(ops::SELECT, &[positive, x, scaled], attrs())?)
+            }
+            Composite::Softmax(_) | Composite::LogSoftmax(_) | Composite::Cross => {
+                let ty = self.tensor(&expr.ty).unwrap_or(TensorType::scalar(dtype));
+                let missing = TypeError::Arity { op: "value", expected: 1, found: 0 };
+                Ok(self.written_out(b, which, &args, &ty)?.ok_or(missing)?)
             }
         }
     }

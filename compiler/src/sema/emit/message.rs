@@ -1,12 +1,15 @@
 //! Messages as `apply`.
 
-use super::super::hir::{Expr, LocalId, ReducerUse};
+use super::super::check::MessageBody;
+use super::super::hir::{Entity, Expr, LocalId, ReducerUse};
 use super::super::items::Callable;
 use super::super::prelude;
 use super::super::ty::{Substitution, Ty};
+use super::control::leaves;
 use super::expr::shape;
 use super::{Emit, Frame, Val};
-use tiga_ir::{Attr, Attrs, Builder, Key, Region, Role, Target, Type, Value, ops};
+use tiga_abi::{DType, Symbol};
+use tiga_ir::{Attr, Attrs, Builder, Key, Region, Role, Target, TensorType, Type, Value, ops};
 use tiga_syntax::ast;
 
 /// The name and type of one operand, as a region sees it.
@@ -36,15 +39,35 @@ impl<'a> Frame<'a> {
             return Ok(Val::Many(Vec::new()));
         };
         let mut frame = Frame::new(emitter, &body.edge, self.compose(map));
-        let reads = frame.operands(item);
-        let params = reads.iter().map(|o| (o.ty.clone(), Some(o.name.as_str()))).collect();
-        let bind =
-            |frame: &mut Self, _: &mut Builder<'_>, v: &[Value]| frame.bind_params(item, v.iter().copied(), |_| true);
-        let mut regions = vec![frame.region(b, params, bind, &body.edge.expr)?];
-        if let Some((names, value)) = &body.node {
-            regions.push(frame.node(b, item, &reads, names, value)?);
+        let mut reads = frame.operands(item);
+        let relation = b.body.ty(operands[0]).as_rel().cloned();
+        let asked = frame.asked(body);
+        for entity in &asked {
+            let Some(relation) = &relation else { continue };
+            let set = match entity {
+                Entity::Edge => &relation.edges,
+                Entity::Src => &relation.src,
+                Entity::Dst => &relation.dst,
+            };
+            let dims = TensorType::field(DType::I64, set.clone(), Vec::new());
+            b.loc = emitter.place(expr.span);
+            operands.push(b.value(ops::IOTA, &[], Attrs::new().with(Key::Dims, Attr::Dims(dims)))?);
+            let name = format!("{}.index", entity.record());
+            reads.push(Operand { role: entity.role(), name, ty: Type::scalar(DType::I64) });
         }
-        let targets = frame.targets(&body.reducers);
+        let params = reads.iter().map(|o| (o.ty.clone(), Some(o.name.as_str()))).collect();
+        let bind = |frame: &mut Self, _: &mut Builder<'_>, v: &[Value]| {
+            frame.bind_params(item, v.iter().copied(), &asked, |_| true)
+        };
+        let messages = |frame: &mut Self, b: &mut Builder<'_>, value| frame.messages(b, &body.reducers, value);
+        let mut regions = vec![frame.region_of(b, params, bind, &body.edge.expr, messages)?];
+        if let Some((names, value)) = &body.node {
+            regions.push(frame.node(b, item, (&reads, &asked), names, value)?);
+        }
+        let targets = match body.reducers.as_slice() {
+            [] => vec![Target::Edge; leaves(&expr.ty)],
+            reducers => frame.targets(reducers),
+        };
         let roles = reads.iter().map(|o| o.role).collect();
         let attrs = Attrs::new().with(Key::Roles, Attr::Roles(roles)).with(Key::Targets, Attr::Targets(targets));
         b.loc = emitter.place(expr.span);
@@ -58,7 +81,7 @@ impl<'a> Frame<'a> {
         &mut self,
         b: &mut Builder<'_>,
         item: &Callable<'_, ast::Message>,
-        reads: &[Operand],
+        (reads, asked): (&[Operand], &[Entity]),
         names: &[LocalId],
         value: &Expr,
     ) -> Emit<Region> {
@@ -81,7 +104,7 @@ impl<'a> Frame<'a> {
             for id in names {
                 frame.locals[id.0] = Some(shape(&body.locals[id.0].ty, &mut reduced));
             }
-            frame.bind_params(item, read.iter().copied(), node_reads);
+            frame.bind_params(item, read.iter().copied(), asked, node_reads);
         };
         self.region(b, params, bind, value)
     }
@@ -103,26 +126,98 @@ impl<'a> Frame<'a> {
         out
     }
 
-    /// Gives the parameters of a message their values in a region that sees only some roles.
+    /// Gives the parameters of a message their values in a region that sees only some roles, and then the positions
+    /// that are asked for.
     fn bind_params(
         &mut self,
         item: &Callable<'_, ast::Message>,
         mut values: impl Iterator<Item = Value>,
+        asked: &[Entity],
         sees: impl Fn(Role) -> bool,
     ) {
         for (i, param) in item.signature.params.iter().enumerate() {
             self.locals[i] = sees(role(&param.name)).then(|| shape(&param.ty, &mut values));
         }
+        let asked = asked.iter().copied().filter(|entity| sees(entity.role()));
+        self.positions = asked.zip(values).collect();
+    }
+
+    /// The positions that a message or its reducers ask for, sorted.
+    fn asked(&self, body: &MessageBody) -> Vec<Entity> {
+        let all: Vec<Entity> = body.reducers.iter().flat_map(|reducer| self.positions_of(reducer)).collect();
+        let wanted = |entity: &Entity| all.contains(entity) || body.edge.positions.contains(entity);
+        Entity::ALL.into_iter().filter(wanted).collect()
+    }
+
+    /// The messages that an edge's value is: what it gives each reducer, followed by the positions that it asks for.
+    fn messages(&mut self, b: &mut Builder<'_>, reducers: &[ReducerUse], value: Val) -> Emit<Vec<Value>> {
+        if reducers.is_empty() {
+            return Ok(value.flatten());
+        }
+        let parts = match value {
+            Val::Many(parts) if reducers.len() > 1 => parts,
+            one => vec![one],
+        };
+        let mut out = Vec::new();
+        for (reducer, part) in reducers.iter().zip(&parts) {
+            let values = part.flatten();
+            let wanted = self.positions_of(reducer);
+            let own = self.own_rank(reducer);
+            out.extend(&values);
+            for entity in wanted {
+                let Some(position) = self.position(entity) else { continue };
+                let first = values.first().and_then(|v| b.body.ty(*v).as_tensor());
+                let map = first.map_or(Vec::new(), |t| t.dims[..t.dims.len() - own].to_vec());
+                out.push(if map.is_empty() {
+                    position
+                } else {
+                    let dims = Attr::Dims(TensorType::tensor(DType::I64, map));
+                    b.value(ops::FILL, &[position], Attrs::new().with(Key::Dims, dims))?
+                });
+            }
+        }
+        Ok(out)
+    }
+
+    pub(super) fn positions_of(&self, reducer: &ReducerUse) -> Vec<Entity> {
+        match reducer {
+            ReducerUse::Builtin(..) => Vec::new(),
+            ReducerUse::Prelude(name, _) => {
+                let count = prelude::reducer(name).map_or(0, |entry| entry.positions);
+                Entity::ALL.into_iter().take(count).collect()
+            }
+            ReducerUse::Declared(index) => {
+                self.emitter.bodies.reducers[*index].as_ref().map_or(Vec::new(), |body| body.positions())
+            }
+        }
+    }
+
+    /// Axes of the first value of a reducer's message, without those that it is mapped over.
+    fn own_rank(&self, reducer: &ReducerUse) -> usize {
+        match reducer {
+            ReducerUse::Builtin(..) => 0,
+            ReducerUse::Prelude(name, _) => {
+                prelude::reducer(name).and_then(|e| e.values().next()).map_or(0, |t| t.dims.len())
+            }
+            ReducerUse::Declared(index) => {
+                let params = &self.emitter.table.reducers[*index].callable.signature.params;
+                params.first().and_then(|p| self.tensor(&p.ty)).map_or(0, |t| t.dims.len())
+            }
+        }
     }
 
     /// One target for each reducer.
     fn targets(&self, reducers: &[ReducerUse]) -> Vec<Target> {
-        let symbol = |reducer: &ReducerUse| match reducer {
+        reducers.iter().map(|r| Target::Row { reducer: self.reducer(r), keep: false }).collect()
+    }
+
+    /// The name of a reducer in the IR.
+    pub(super) fn reducer(&self, reducer: &ReducerUse) -> Symbol {
+        match reducer {
             ReducerUse::Builtin(reducer, elem) => reducer.symbol(self.dtype(*elem)).into(),
-            ReducerUse::Prelude(name, real) => prelude::symbol(name, real.map(|elem| self.dtype(elem))),
+            ReducerUse::Prelude(name, element) => prelude::symbol(name, element.map(|elem| self.dtype(elem))),
             ReducerUse::Declared(index) => self.emitter.table.reducers[*index].callable.signature.name.as_str().into(),
-        };
-        reducers.iter().map(|r| Target::Row { reducer: symbol(r), keep: false }).collect()
+        }
     }
 }
 

@@ -8,11 +8,12 @@ mod expr;
 mod limits;
 mod message;
 mod reducer;
+mod tensor;
 
 pub(crate) use limits::{EmitError, Limits};
 
 use super::check::{MessageBody, ReducerBody};
-use super::hir::{Body, LocalId, Pattern};
+use super::hir::{Body, Entity, LocalId, Pattern};
 use super::items::Table;
 use super::ty::{Substitution, Ty};
 use std::cell::RefCell;
@@ -84,6 +85,8 @@ struct Frame<'a> {
     body: &'a Body,
     map: Substitution,
     locals: Vec<Option<Val>>,
+    /// The positions that it may ask for.
+    positions: Vec<(Entity, Value)>,
 }
 
 impl<'a> Emitter<'a> {
@@ -146,7 +149,7 @@ fn ir_type(ty: &Ty, decided: &[DType]) -> Option<Type> {
 
 impl<'a> Frame<'a> {
     fn new(emitter: Emitter<'a>, body: &'a Body, map: Substitution) -> Self {
-        Frame { emitter, body, map, locals: vec![None; body.locals.len()] }
+        Frame { emitter, body, map, locals: vec![None; body.locals.len()], positions: Vec::new() }
     }
 
     fn bind(&mut self, b: &mut Builder<'_>, id: LocalId, value: Val) {
@@ -174,6 +177,10 @@ impl<'a> Frame<'a> {
             Ty::Tensor(t) => Some(t.lower(&self.body.decided, &self.map)),
             _ => None,
         }
+    }
+
+    fn position(&self, entity: Entity) -> Option<Value> {
+        self.positions.iter().find(|(of, _)| *of == entity).map(|(_, value)| *value)
     }
 
     fn dtype(&self, elem: super::infer::Elem) -> DType {

@@ -1,11 +1,11 @@
 //! Declared reducers as reducers of the IR.
 
 use super::super::check::ReducerBody;
-use super::super::hir::Body;
+use super::super::hir::{Body, Entity};
 use super::super::items::Reducer as Item;
 use super::super::ty::{Substitution, Ty};
 use super::{Emit, EmitError, Emitter, Frame, Val};
-use tiga_abi::Symbol;
+use tiga_abi::{DType, Symbol};
 use tiga_ir::interp::{self, run_domain};
 use tiga_ir::{
     Attr, Attrs, Builder, Func, Key, Level, Module, Reducer, Region, Scalar, StateComponent, TensorType, Type,
@@ -20,17 +20,19 @@ impl Emitter<'_> {
     pub(crate) fn reducer(self, item: &Item<'_>, body: &ReducerBody, module: &Module) -> Emit<Reducer> {
         let signature = &item.callable.signature;
         let state: Vec<TensorType> = item.state.iter().filter_map(|p| tensor(&p.ty)).collect();
-        let message: Vec<TensorType> = signature.params.iter().filter_map(|p| tensor(&p.ty)).collect();
+        let mut message: Vec<TensorType> = signature.params.iter().filter_map(|p| tensor(&p.ty)).collect();
+        let positions = body.positions();
+        message.extend(positions.iter().map(|_| TensorType::scalar(DType::I64)));
         let both = [state.as_slice(), &state].concat();
         let stepped = [state.as_slice(), &message].concat();
         let mut code = tiga_ir::Body::new();
-        let mut write = Writer { emitter: self, item, module, code: &mut code };
+        let mut write = Writer { emitter: self, item, module, code: &mut code, positions: &positions };
         let lift = match (&body.lift, &body.step) {
-            (Some(lift), _) => write.clause(lift, &message)?,
+            (Some(lift), _) => write.of_message(lift, &message)?,
             (None, Some(step)) => write.first_step(body, step, &message)?,
             (None, None) => return Err(TypeError::Arity { op: "lift", expected: 1, found: 0 }.into()),
         };
-        let step = body.step.as_ref().map(|step| write.clause(step, &stepped)).transpose()?;
+        let step = body.step.as_ref().map(|step| write.of_message(step, &stepped)).transpose()?;
         let combine = write.clause(&body.combine, &both)?;
         let finalize = write.clause(&body.finalize, &state)?;
         let parts = item.state.iter().zip(state);
@@ -99,22 +101,29 @@ struct Writer<'a, 'c> {
     item: &'c Item<'c>,
     module: &'c Module,
     code: &'c mut tiga_ir::Body,
+    /// The last values of a message.
+    positions: &'c [Entity],
 }
 
 impl Writer<'_, '_> {
     /// A region whose parameters are the values that the clause's names stand for, taken apart.
     fn clause(&mut self, clause: &Body, params: &[TensorType]) -> Emit<Region> {
-        self.region(clause, params, |_| Ok(Vec::new()))
+        self.region(clause, params, &[], |_| Ok(Vec::new()))
+    }
+
+    /// The same for a clause whose last parameters are a message.
+    fn of_message(&mut self, clause: &Body, params: &[TensorType]) -> Emit<Region> {
+        self.region(clause, params, self.positions, |_| Ok(Vec::new()))
     }
 
     /// `step` of what the state starts as.
     fn first_step(&mut self, body: &ReducerBody, step: &Body, message: &[TensorType]) -> Emit<Region> {
         let (emitter, item) = (self.emitter, self.item);
-        self.region(step, message, |builder| {
+        self.region(step, message, self.positions, |builder| {
             let mut state = Vec::new();
             for (init, part) in body.init.iter().zip(&item.state) {
                 let value = Frame::new(emitter, init, Substitution::new()).single(builder, &init.expr)?;
-                let ty = tensor(&part.ty).unwrap_or(TensorType::scalar(tiga_abi::DType::F32));
+                let ty = tensor(&part.ty).unwrap_or(TensorType::scalar(DType::F32));
                 state.push(match ty.is_scalar() {
                     true => value,
                     false => builder.value(ops::FILL, &[value], Attrs::new().with(Key::Dims, Attr::Dims(ty)))?,
@@ -129,6 +138,7 @@ impl Writer<'_, '_> {
         &mut self,
         clause: &Body,
         params: &[TensorType],
+        positions: &[Entity],
         before: impl FnOnce(&mut Builder<'_>) -> Emit<Vec<Value>>,
     ) -> Emit<Region> {
         let region = self.code.add_region();
@@ -139,6 +149,7 @@ impl Writer<'_, '_> {
         let mut values = before(&mut builder)?;
         values.extend(given);
         let mut frame = Frame::new(self.emitter, clause, Substitution::new());
+        frame.positions = positions.iter().copied().zip(values.split_off(values.len() - positions.len())).collect();
         let mut values = values.into_iter();
         for (i, local) in clause.locals.iter().enumerate() {
             let taken = super::expr::shape(&local.ty, &mut values);
