@@ -140,19 +140,34 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
         for inst in applies {
             smaller |= self.func().body.inst(inst).regions.len() > 1
                 && self.take_func(|func| func.body.inst_mut(inst).regions.truncate(1));
-            for index in (0..self.func().body.inst(inst).results.len()).rev() {
+            let of_rows =
+                |data: &InstData| data.results.len() - self.parts(data).iter().filter(|p| p.of_edge()).count();
+            for index in (0..of_rows(self.func().body.inst(inst))).rev() {
                 smaller |= self.func().body.inst(inst).regions.len() > 1
                     && self.take_func(|func| drop_result(&mut func.body, inst, index));
             }
-            for index in (0..self.func().body.inst(inst).attrs.targets().map_or(0, Vec::len)).rev() {
-                smaller |= self.func().body.inst(inst).attrs.targets().is_some_and(|t| t.len() > 1)
-                    && self.take_func(|func| drop_message(&mut func.body, inst, index));
+            for index in (0..self.parts(self.func().body.inst(inst)).len()).rev() {
+                let parts = self.parts(self.func().body.inst(inst));
+                smaller |= parts.len() > 1 && self.take_func(|func| drop_message(&mut func.body, inst, &parts, index));
             }
             for index in (0..self.func().body.inst(inst).operands.len() - 1).rev() {
-                smaller |= self.take_func(|func| drop_operand(&mut func.body, inst, index));
+                let parts = self.parts(self.func().body.inst(inst));
+                smaller |= self.take_func(|func| drop_operand(&mut func.body, inst, &parts, index));
             }
         }
         smaller
+    }
+
+    /// What each target of a message takes and gives.
+    fn parts(&self, data: &InstData) -> Vec<Part> {
+        let of_target = |target: &Target| match target {
+            Target::Edge => Part { yields: 1, totals: None },
+            Target::Row { reducer, .. } | Target::Total { reducer } => {
+                let reducer = &self.case.module.reducers[reducer];
+                Part { yields: reducer.message().len(), totals: Some(reducer.outs.len()) }
+            }
+        };
+        data.attrs.targets().into_iter().flatten().map(of_target).collect()
     }
 
     fn parameters(&mut self) -> bool {
@@ -292,11 +307,18 @@ fn substitutes(func: &Func, inst: Inst) -> Vec<(Value, Value)> {
         before.extend(&body.inst(other).results);
     }
     let fits = |result: Value| {
-        let found: Vec<Value> = before.iter().copied().filter(|v| body.ty(*v) == body.ty(result)).take(4).collect();
+        let found: Vec<Value> = before.iter().copied().filter(|v| alike(body, *v, result)).take(4).collect();
         found.into_iter().map(move |v| (result, v))
     };
     let used = used(body, func.region);
     data.results.iter().copied().filter(|r| used.contains(r)).flat_map(fits).collect()
+}
+
+/// Whether one value may stand in another's place: its type is the same, or it is a relation on the same sets, which may
+/// be visited in another order.
+fn alike(body: &Body, a: Value, b: Value) -> bool {
+    let sets = |v: Value| body.ty(v).as_rel().map(|rel| (&rel.src, &rel.dst, &rel.edges));
+    body.ty(a) == body.ty(b) || sets(a).is_some_and(|sets_of_a| sets(b) == Some(sets_of_a))
 }
 
 /// The reducers that a function names.
@@ -378,29 +400,52 @@ fn drop_result(body: &mut Body, inst: Inst, index: usize) {
     body.retain_results(inst, |v| v != result);
 }
 
-/// Takes a message with its reduction: a result, or a parameter of the node region.
-fn drop_message(body: &mut Body, inst: Inst, index: usize) {
+/// One target of a message.
+struct Part {
+    /// Values of the edge region.
+    yields: usize,
+    /// Values that the node region sees, or results; `None` for a result per edge, which stands behind all others.
+    totals: Option<usize>,
+}
+
+impl Part {
+    fn of_edge(&self) -> bool {
+        self.totals.is_none()
+    }
+}
+
+/// Takes a message with its reduction: results, or parameters of the node region.
+fn drop_message(body: &mut Body, inst: Inst, parts: &[Part], index: usize) {
     let Some(mut targets) = body.inst(inst).attrs.targets().cloned() else { return };
     targets.remove(index);
     let data = body.inst_mut(inst);
     data.attrs.set(Key::Targets, Attr::Targets(targets));
     let (regions, results) = (data.regions.clone(), data.results.clone());
-    drop_yield(body, regions[0], index);
-    match regions.get(1) {
-        None => body.retain_results(inst, |v| v != results[index]),
-        Some(node) => {
+    let first: usize = parts[..index].iter().map(|p| p.yields).sum();
+    for _ in 0..parts[index].yields {
+        drop_yield(body, regions[0], first);
+    }
+    let totals: usize = parts[..index].iter().filter_map(|p| p.totals).sum();
+    match (parts[index].totals, regions.get(1)) {
+        (None, _) => {
+            let behind = parts[index..].iter().filter(|p| p.of_edge()).count();
+            let dropped = results[results.len() - behind];
+            body.retain_results(inst, |v| v != dropped);
+        }
+        (Some(count), None) => body.retain_results(inst, |v| !results[totals..totals + count].contains(&v)),
+        (Some(count), Some(node)) => {
             let entry = body.entry(*node);
-            let total = body.block(entry).params[index];
-            body.retain_params(entry, |v| v != total);
+            let dropped = body.block(entry).params[totals..totals + count].to_vec();
+            body.retain_params(entry, |v| !dropped.contains(&v));
         }
     }
 }
 
 /// Takes an operand with its role and parameters from a message, whose regions must not use them.
-fn drop_operand(body: &mut Body, inst: Inst, index: usize) {
+fn drop_operand(body: &mut Body, inst: Inst, parts: &[Part], index: usize) {
     let Some(mut roles) = body.inst(inst).attrs.roles().cloned() else { return };
     let seen = |r: &Role| matches!(r, Role::Dst | Role::Param);
-    let totals = body.inst(inst).attrs.targets().map_or(0, Vec::len);
+    let totals: usize = parts.iter().filter_map(|p| p.totals).sum();
     let in_node = seen(&roles[index]).then(|| totals + roles[..index].iter().filter(|r| seen(r)).count());
     roles.remove(index);
     let regions = body.inst(inst).regions.clone();
