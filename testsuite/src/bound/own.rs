@@ -5,7 +5,7 @@
 
 use super::{Bounded, Field};
 use indexmap::IndexMap;
-use tiga_abi::Symbol;
+use tiga_abi::{DType, Symbol};
 use tiga_ir::interp::{Tensor, run_reducer};
 use tiga_ir::{Reducer, Region};
 
@@ -34,7 +34,10 @@ pub fn own(
         let run = |region: Region, args: Vec<Tensor>| {
             run_reducer(reducer, region, extents, args).expect("a verified reducer runs on its messages")
         };
-        let part = |message: &Vec<Field>| message.iter().map(|field| at(field, map, index)).collect::<Vec<Tensor>>();
+        let part = |message: &Vec<Field>| {
+            let types = reducer.message();
+            message.iter().zip(types).map(|(field, ty)| at(field, ty.dtype, map, index)).collect::<Vec<Tensor>>()
+        };
         let mut state = run(reducer.lift, part(first));
         for message in &messages[1..] {
             state = match reducer.step {
@@ -57,10 +60,9 @@ pub fn own(
 }
 
 /// The part of a field at one index of its leading axes.
-fn at(field: &Field, map: usize, index: usize) -> Tensor {
+fn at(field: &Field, dtype: DType, map: usize, index: usize) -> Tensor {
     let shape = field.shape[map..].to_vec();
     let size: usize = shape.iter().product();
     let elems: Vec<tiga_ir::Scalar> = field.elems[index * size..(index + 1) * size].iter().map(|e| e.value).collect();
-    let dtype = field.elems.first().map_or(tiga_abi::DType::F32, |e| e.value.dtype());
     Tensor::new(dtype, shape, elems).expect("as many elements as the shape says")
 }

@@ -51,16 +51,20 @@ impl Lowering<'_> {
         part: fn(&Self, &mut Builder<'_>, &Message<'_>, &[Value]) -> Result<(), LowerError>,
     ) -> Result<(), LowerError> {
         let data = self.body().inst(inst);
-        let positions = |v: &Value| self.body().def(*v).is_some_and(|i| self.body().inst(i).op == ops::IOTA);
+        let roles = data.attrs.roles().expect("verified: an apply has roles");
+        let position = |i: usize| {
+            let of_entity = i > 0 && roles[i - 1] != Role::Param;
+            let def = self.body().def(data.operands[i]);
+            of_entity && def.is_some_and(|def| self.body().inst(def).op == ops::IOTA)
+        };
+        let in_memory = |i: usize| (!position(i)).then(|| data.operands[i]);
+        let operands: Vec<Option<Value>> = (0..data.operands.len()).map(in_memory).collect();
         let mut params = Params::default();
-        params.inputs.extend(data.operands.iter().copied().filter(|v| !positions(v)));
+        params.inputs.extend(operands.iter().flatten().copied());
         let mut func = self.loops_func(&data.loc);
         let (inputs, outs) = params.declare(self.body(), &mut func, results);
-        let message = Message {
-            view: self.view(inst),
-            roles: data.attrs.roles().expect("verified: an apply has roles"),
-            memory: data.operands.iter().map(|v| inputs.get(v).copied()).collect(),
-        };
+        let memory = operands.iter().map(|v| v.map(|v| inputs[&v])).collect();
+        let message = Message { view: self.view(inst), roles, memory };
         let entry = func.body.entry(func.region);
         let mut builder = Builder::new(&self.out, &mut func.body, entry);
         builder.loc = data.loc.clone();

@@ -245,7 +245,8 @@ impl<'a> Emit<'a> {
                 self.op(ops::MUL, &[count, width])?
             }
         };
-        if known.is_none_or(|n| n >= lanes) {
+        // Also for no features at all: the loop never runs, but says that this memory is written here.
+        if known.is_none_or(|n| n >= lanes || n == 0) {
             self.strided(full, width, |emit, base, next| {
                 frame.enter();
                 at.push(Index::Lanes(base, None));
