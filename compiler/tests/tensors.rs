@@ -142,3 +142,24 @@ program p<F>(g: graph<N>, x: f32[N], y: f32[N, F])
     assert_eq!(out[3].numbers::<i64>().unwrap(), [0, 0, 4, 8]);
     assert_eq!(out[4].numbers::<f32>().unwrap(), [1.0, 0.0, 2.0, 9.0]);
 }
+
+#[test]
+fn the_greatest_few_and_where_they_stand() {
+    let text = "message m<F>(src: {x: f32, y: f32[F]}) -> ((f32[2], i64[2]), f32) {
+    edge { (src.x, src.x) }
+    reduce (top<2>, max)
+}
+message n<F>(src: {y: f32[F]}) -> f32[F] { edge { src.y } reduce top<2> node(t) { sum(t.0, axis: -1) + f32(sum(t.1, axis: -1)) } }
+program p<F>(g: graph<N>, x: f32[N], y: f32[N, F]) -> (v: f32[N, 2], at: i64[N, 2], m: f32[N], s: f32[N, F]) {
+    let (t, m) = m(g, src: {x, y});
+    (t.0, t.1, m, n(g, src: {y}))
+}";
+    let x = tensor(&[4], &[1f32, 2.0, 1.0, f32::NAN]);
+    let y = tensor(&[4, 2], &[3f32, 0.0, 7.0, 1.0, 3.0, 1.0, 2.0, 5.0]);
+    let out = run(text, &[graph(), x, y]);
+    let v = out[0].numbers::<f32>().unwrap();
+    assert_eq!(v[..4], [1.0, 1.0, f32::NEG_INFINITY, f32::NEG_INFINITY]);
+    assert!(v[4].is_nan() && v[5] == 2.0 && v[6].is_nan() && v[7] == f32::NEG_INFINITY, "{v:?}");
+    assert_eq!(out[1].numbers::<i64>().unwrap(), [0, 1, -1, -1, 4, 2, 5, -1]);
+    assert_eq!(out[3].numbers::<f32>().unwrap()[..2], [3.0 + 3.0 + 1.0, 0.0 + 1.0 + 1.0]);
+}

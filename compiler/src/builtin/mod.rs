@@ -1,5 +1,7 @@
 //! Reducers of the language itself, as `.tir` templates that are parsed when a program needs them.
 
+pub mod top;
+
 use tiga_abi::DType;
 use tiga_ir::{Module, parse_module};
 
@@ -111,6 +113,14 @@ impl BuiltinReducer {
             BuiltinReducer::Count => count(dtype),
             BuiltinReducer::First => first(dtype),
         }
+    }
+}
+
+/// Adds `top<K>` to a module that may have it already.
+pub fn add_top(module: &mut Module, k: i64, dtype: DType) {
+    if !module.reducers.contains_key(top::symbol(k, dtype).as_str()) {
+        let parsed = parse_module("top.tir", &top::text(k, dtype)).expect("the template is well-formed");
+        module.reducers.extend(parsed.reducers);
     }
 }
 

@@ -116,6 +116,8 @@ pub enum SemaError {
     BrokenLaw { reducer: String, law: &'static str },
     #[error("parameter `{name}` of a message {rule}")]
     MessageParam { name: String, rule: &'static str },
+    #[error("reducer `{name}` takes {takes}")]
+    ReducerArguments { name: String, takes: &'static str },
     #[error("a message reduces, or gives one value per edge: {rule}")]
     EdgeResult { rule: &'static str },
     // Programs and control.
@@ -146,8 +148,6 @@ pub enum SemaError {
     Vjp,
     #[error("element type `{name}` is not supported yet")]
     ElementType { name: String },
-    #[error("reducer `{name}` is not supported yet")]
-    Reducer { name: String },
     #[error("function `{name}` is not supported yet")]
     Function { name: String },
     #[error("relations made by `{name}` are not supported yet")]
@@ -213,6 +213,7 @@ impl SemaError {
             UnknownLaw { .. } => "TG0312",
             BrokenLaw { .. } => "TG0313",
             EdgeResult { .. } => "TG0314",
+            ReducerArguments { .. } => "TG0315",
             Recursion { .. } => "TG0401",
             ResultCount { .. } => "TG0402",
             NoBound => "TG0403",
@@ -226,7 +227,6 @@ impl SemaError {
             Expansion { .. } => "TG0411",
             Vjp => "TG0902",
             ElementType { .. } => "TG0903",
-            Reducer { .. } => "TG0905",
             Function { .. } => "TG0906",
             Relation { .. } => "TG0907",
             Placement { .. } => "TG0909",

@@ -55,6 +55,8 @@ pub(crate) enum ReducerUse {
     Builtin(BuiltinReducer, Elem),
     /// One of the language that is written in it, by name; with what `real` is, if it speaks of it.
     Prelude(&'static str, Option<Elem>),
+    /// `top<K>`, of messages with an element type.
+    Top(i64, Elem),
     /// A `reducer` item, by number.
     Declared(usize),
 }

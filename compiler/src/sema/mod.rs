@@ -37,6 +37,7 @@ pub use check::function_names;
 pub use error::SemaError;
 pub use prelude::prelude_reducers;
 
+use crate::builtin;
 use check::Checker;
 use emit::{Bodies, EmitError, Emitter, Limits, Places};
 use items::Table;
@@ -179,6 +180,7 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
             hir::ReducerUse::Prelude(name, element) => {
                 prelude::add(ir, name, element.map(|elem| ty::decide(elem, &body.decided)));
             }
+            hir::ReducerUse::Top(k, elem) => builtin::add_top(ir, *k, ty::decide(*elem, &body.decided)),
             hir::ReducerUse::Declared(index) => {
                 let reducer = &declared[*index];
                 ir.reducers.entry(reducer.name.clone()).or_insert_with(|| reducer.clone());

@@ -4,6 +4,7 @@
 use super::writer::Writer;
 use tiga_abi::{DType, Poly};
 use tiga_ir::{Builder, Module, Reducer, TensorType, Value, parse_module};
+use tigac::builtin::top;
 use tigac::sema::prelude_reducers;
 
 /// All of them, by the name they have in a module.
@@ -11,6 +12,10 @@ pub fn reducers() -> Vec<Reducer> {
     let mut out = Vec::new();
     for element in DType::ALL {
         out.extend(prelude_reducers(element));
+    }
+    for dtype in DType::ALL.into_iter().filter(|d| *d != DType::Bool) {
+        let top = parse_module("top.tir", &top::text(2, dtype)).expect("the template is well-formed");
+        out.extend(top.reducers.into_values());
     }
     let own: Module = parse_module("reducers.tir", include_str!("reducers.tir")).expect("the file is well-formed");
     out.extend(own.reducers.into_values());

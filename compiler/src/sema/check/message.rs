@@ -1,7 +1,7 @@
 //! Messages: their edge and node functions, and calls of them on a graph.
 
 use super::super::error::SemaError;
-use super::super::hir::{Body, Entity, Expr, Inside, Kind, LocalId, ReducerUse};
+use super::super::hir::{Axis, Body, Entity, Expr, Inside, Kind, LocalId, ReducerUse};
 use super::super::infer::{Domain, Elem};
 use super::super::items::{Callable, Entry, Table};
 use super::super::prelude;
@@ -11,15 +11,12 @@ use super::super::ty::{Graph, Tensor, Ty};
 use super::arguments::{Bindings, Site};
 use super::reducer::Use;
 use super::{Checker, count};
-use crate::builtin::BuiltinReducer;
+use crate::builtin::{BuiltinReducer, top};
 use std::sync::Arc;
-use tiga_abi::Symbol;
+use tiga_abi::{Poly, Symbol};
 use tiga_ir::TensorType;
 use tiga_source::{Diagnostic, Span, nearest};
 use tiga_syntax::ast;
-
-/// Reducers of the language that this compiler does not have yet.
-const LATER_REDUCERS: [&str; 1] = ["top"];
 
 /// The code of a message.
 #[derive(Clone, Debug)]
@@ -175,13 +172,12 @@ impl<'a> Checker<'a> {
         if let Some(known) = known.filter(|_| written.args.is_empty()) {
             return Some(known);
         }
-        if LATER_REDUCERS.contains(&name.as_str()) || known.is_some() {
-            let error = match known {
-                Some(_) => SemaError::Reducer { name: format!("{name}<…>") },
-                None => SemaError::Reducer { name: name.clone() },
-            };
-            let names: Vec<String> = language_reducers().map(|n| format!("`{n}`")).collect();
-            self.report(error.at(span).help(format!("the reducers of this version are {}", names.join(", "))));
+        if name == "top" && declared.is_none() {
+            return self.top(written);
+        }
+        if known.is_some() {
+            let error = SemaError::ReducerArguments { name: name.clone(), takes: "no arguments" }.at(span);
+            self.report(error.help(format!("write `{name}`")));
             return None;
         }
         let error = SemaError::UnknownReducer { name: name.clone() }.at(span).label("not found");
@@ -194,6 +190,24 @@ impl<'a> Checker<'a> {
                 error.note(format!("the reducers are {}", names.join(", ")))
             }
         });
+        None
+    }
+
+    /// `top<K>` with a number for K.
+    fn top(&mut self, written: &ast::ReducerRef) -> Option<Named> {
+        let extent = match written.args.as_slice() {
+            [k] => match self.axis(k) {
+                Axis::Extent(extent) => extent.as_constant(),
+                Axis::Set(_) => None,
+                Axis::Error => return None,
+            },
+            _ => None,
+        };
+        if let Some(k) = extent.filter(|k| (1..=top::MOST).contains(k)) {
+            return Some(Named::Top(k));
+        }
+        let error = SemaError::ReducerArguments { name: "top".into(), takes: "a number from 1 to 32" };
+        self.report(error.at(written.span).help("`top<8>` keeps the 8 greatest and where they stand"));
         None
     }
 
@@ -227,6 +241,20 @@ impl<'a> Checker<'a> {
                 let used = Use { name: &reducer.name, params: &params, result: &result, declared: None };
                 let out = if message.ty.is_error() { None } else { self.reduce_with(&used, &messages, place) };
                 (ReducerUse::Prelude(&reducer.name, real), out.unwrap_or(Ty::Error))
+            }
+            Named::Top(k) => {
+                let Some(tensor) = self.tensor(message) else {
+                    return (ReducerUse::Top(k, Elem::Known(tiga_abi::DType::F32)), Ty::Error);
+                };
+                let (used, numbers) = (ReducerUse::Top(k, tensor.elem), Domain::where_(|d| d != tiga_abi::DType::Bool));
+                if !self.elems.restrict(tensor.elem, numbers) {
+                    let error = self.not_reduced(("top", place), numbers, tensor.elem, message);
+                    self.report(error);
+                    return (used, Ty::Error);
+                }
+                let dims = [tensor.dims.as_slice(), &[Poly::constant(k)]].concat();
+                let of = |elem| Ty::Tensor(Tensor { elem, set: None, dims: dims.clone() });
+                (used, Ty::Tuple(vec![of(tensor.elem), of(Elem::Known(tiga_abi::DType::I64))]))
             }
             Named::Builtin(reducer) => {
                 let Some(tensor) = self.tensor(message) else {
@@ -495,13 +523,14 @@ impl<'a> Checker<'a> {
 #[derive(Clone, Copy)]
 enum Named {
     Builtin(BuiltinReducer),
+    Top(i64),
     Prelude(&'static prelude::Entry),
     Declared(usize),
 }
 
 /// The names of the reducers that need no declaration.
 fn language_reducers() -> impl Iterator<Item = &'static str> {
-    BuiltinReducer::ALL.into_iter().map(BuiltinReducer::name).chain(prelude::names())
+    BuiltinReducer::ALL.into_iter().map(BuiltinReducer::name).chain(["top"]).chain(prelude::names())
 }
 
 /// The members of a tuple, or the only value.

@@ -12,7 +12,7 @@ impl Frame<'_> {
         &mut self,
         b: &mut Builder<'_>,
         params: Vec<(Type, Option<&str>)>,
-        bind: impl FnOnce(&mut Self, &mut Builder<'_>, &[Value]),
+        bind: impl FnOnce(&mut Self, &mut Builder<'_>, &[Value]) -> Emit<()>,
         expr: &Expr,
     ) -> Emit<Region> {
         self.region_of(b, params, bind, expr, |_, _, value| Ok(value.flatten()))
@@ -23,13 +23,13 @@ impl Frame<'_> {
         &mut self,
         b: &mut Builder<'_>,
         params: Vec<(Type, Option<&str>)>,
-        bind: impl FnOnce(&mut Self, &mut Builder<'_>, &[Value]),
+        bind: impl FnOnce(&mut Self, &mut Builder<'_>, &[Value]) -> Emit<()>,
         expr: &Expr,
         made: impl FnOnce(&mut Self, &mut Builder<'_>, Val) -> Emit<Vec<Value>>,
     ) -> Emit<Region> {
         self.emitter.limits.enter_region(expr.span)?;
         let (region, result) = b.region(params, |inner, values| {
-            bind(self, inner, values);
+            bind(self, inner, values)?;
             let value = self.expr(inner, expr)?;
             inner.loc = self.emitter.place(expr.span);
             let made = made(self, inner, value)?;
@@ -43,8 +43,8 @@ impl Frame<'_> {
     pub(super) fn branch(&mut self, b: &mut Builder<'_>, parts: &[Expr; 3], expr: &Expr) -> Emit<Val> {
         let [condition, then, other] = parts;
         let condition = self.single(b, condition)?;
-        let then = self.region(b, Vec::new(), |_, _, _| {}, then)?;
-        let other = self.region(b, Vec::new(), |_, _, _| {}, other)?;
+        let then = self.region(b, Vec::new(), |_, _, _| Ok(()), then)?;
+        let other = self.region(b, Vec::new(), |_, _, _| Ok(()), other)?;
         b.loc = self.emitter.place(expr.span);
         let inst = b.push(ops::IF, &[condition], Attrs::new(), vec![then, other], Vec::new())?;
         let results = b.body.inst(inst).results.clone();
@@ -62,8 +62,12 @@ impl Frame<'_> {
             LoopHead::While { condition, at_most } => {
                 let params = |this: &Self| this.carried(item, &types);
                 let names = params(self);
-                let go = self.region(b, borrow(&names), |this, b, v| this.bind_carried(b, item, v), condition)?;
-                let body = self.region(b, borrow(&names), |this, b, v| this.bind_carried(b, item, v), &item.body)?;
+                let carried = |this: &mut Self, b: &mut Builder<'_>, v: &[Value]| {
+                    this.bind_carried(b, item, v);
+                    Ok(())
+                };
+                let go = self.region(b, borrow(&names), carried, condition)?;
+                let body = self.region(b, borrow(&names), carried, &item.body)?;
                 (ops::WHILE, init, attrs.with(Key::AtMost, Attr::Int(*at_most)), vec![go, body])
             }
             LoopHead::Repeat { index, count } => {
@@ -73,6 +77,7 @@ impl Frame<'_> {
                 let bind = |this: &mut Self, b: &mut Builder<'_>, v: &[Value]| {
                     this.bind(b, *index, Val::One(v[0]));
                     this.bind_carried(b, item, &v[1..]);
+                    Ok(())
                 };
                 let body = self.region(b, borrow(&names), bind, &item.body)?;
                 init.insert(0, count);

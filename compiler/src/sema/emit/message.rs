@@ -8,7 +8,8 @@ use super::super::ty::{Substitution, Ty};
 use super::control::leaves;
 use super::expr::shape;
 use super::{Emit, Frame, Val};
-use tiga_abi::{DType, Symbol};
+use crate::builtin::top;
+use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{Attr, Attrs, Builder, Key, Region, Role, Target, TensorType, Type, Value, ops};
 use tiga_syntax::ast;
 
@@ -57,12 +58,19 @@ impl<'a> Frame<'a> {
         }
         let params = reads.iter().map(|o| (o.ty.clone(), Some(o.name.as_str()))).collect();
         let bind = |frame: &mut Self, _: &mut Builder<'_>, v: &[Value]| {
-            frame.bind_params(item, v.iter().copied(), &asked, |_| true)
+            frame.bind_params(item, v.iter().copied(), &asked, |_| true);
+            Ok(())
         };
         let messages = |frame: &mut Self, b: &mut Builder<'_>, value| frame.messages(b, &body.reducers, value);
         let mut regions = vec![frame.region_of(b, params, bind, &body.edge.expr, messages)?];
-        if let Some((names, value)) = &body.node {
-            regions.push(frame.node(b, item, (&reads, &asked), names, value)?);
+        match &body.node {
+            Some((names, value)) => {
+                regions.push(frame.node(b, item, (&reads, &asked), (names, &body.reducers), value)?)
+            }
+            None if body.reducers.iter().any(|r| matches!(r, ReducerUse::Top(..))) => {
+                regions.push(frame.stacked(b, &reads, &body.reducers, &item.signature.result)?);
+            }
+            None => {}
         }
         let targets = match body.reducers.as_slice() {
             [] => vec![Target::Edge; leaves(&expr.ty)],
@@ -82,31 +90,97 @@ impl<'a> Frame<'a> {
         b: &mut Builder<'_>,
         item: &Callable<'_, ast::Message>,
         (reads, asked): (&[Operand], &[Entity]),
-        names: &[LocalId],
+        (names, reducers): (&[LocalId], &[ReducerUse]),
         value: &Expr,
     ) -> Emit<Region> {
         let body = self.body;
         // The value of a reducer with several results is a tuple.
-        let reduced = names.iter().flat_map(|id| {
+        let reduced = names.iter().zip(reducers).flat_map(|(id, reducer)| {
             let local = &body.locals[id.0];
             let whole = local.ty.members().is_none();
-            let parts = local.ty.members().unwrap_or_else(|| vec![local.ty.clone()]);
-            let types: Vec<Type> = parts.iter().filter_map(|ty| Some(Type::Tensor(self.tensor(ty)?))).collect();
-            types.into_iter().map(move |ty| (ty, whole.then_some(local.name.as_str())))
+            self.reduced(reducer, &local.ty).into_iter().map(move |ty| (ty, whole.then_some(local.name.as_str())))
         });
         let reduced: Vec<_> = reduced.collect();
         let count = reduced.len();
         let kept = reads.iter().filter(|o| node_reads(o.role));
         let params = reduced.into_iter().chain(kept.map(|o| (o.ty.clone(), Some(o.name.as_str())))).collect();
-        let bind = |frame: &mut Self, _: &mut Builder<'_>, values: &[Value]| {
+        let bind = |frame: &mut Self, b: &mut Builder<'_>, values: &[Value]| {
             let (reduced, read) = values.split_at(count);
             let mut reduced = reduced.iter().copied();
-            for id in names {
-                frame.locals[id.0] = Some(shape(&body.locals[id.0].ty, &mut reduced));
+            for (id, reducer) in names.iter().zip(reducers) {
+                let made = frame.made(b, reducer, &body.locals[id.0].ty, &mut reduced)?;
+                frame.locals[id.0] = Some(made);
             }
             frame.bind_params(item, read.iter().copied(), asked, node_reads);
+            Ok(())
         };
         self.region(b, params, bind, value)
+    }
+
+    /// The types of what a reducer makes, for a value of a type. The K values of `top<K>` are K scalars there.
+    fn reduced(&self, reducer: &ReducerUse, ty: &Ty) -> Vec<Type> {
+        let parts = ty.members().unwrap_or_else(|| vec![ty.clone()]);
+        let types = parts.iter().filter_map(|ty| self.tensor(ty));
+        match reducer {
+            ReducerUse::Top(k, _) => types
+                .flat_map(|t| {
+                    let dims = t.dims[..t.dims.len() - 1].to_vec();
+                    vec![Type::Tensor(TensorType { dims, ..t }); *k as usize]
+                })
+                .collect(),
+            _ => types.map(Type::Tensor).collect(),
+        }
+    }
+
+    /// The value of a type that a reducer made.
+    fn made(
+        &mut self,
+        b: &mut Builder<'_>,
+        reducer: &ReducerUse,
+        ty: &Ty,
+        values: &mut impl Iterator<Item = Value>,
+    ) -> Emit<Val> {
+        let ReducerUse::Top(k, _) = reducer else { return Ok(shape(ty, values)) };
+        let mut parts = Vec::new();
+        for part in ty.members().unwrap_or_default() {
+            let Some(whole) = self.tensor(&part) else { continue };
+            let mut single = whole.clone();
+            if let Some(last) = single.dims.last_mut() {
+                *last = Poly::constant(1);
+            }
+            let attrs = Attrs::new().with(Key::Dims, Attr::Dims(single));
+            let taken: Vec<Value> = values.take(*k as usize).collect();
+            let axes = taken.iter().map(|v| b.value(ops::RESHAPE, &[*v], attrs.clone()));
+            let axes = axes.collect::<Result<Vec<_>, _>>()?;
+            parts.push(Val::One(b.value(ops::CONCAT, &axes, Attrs::new())?));
+        }
+        Ok(Val::Many(parts))
+    }
+
+    /// A node region that does nothing but put together what reducers made.
+    fn stacked(
+        &mut self,
+        b: &mut Builder<'_>,
+        reads: &[Operand],
+        reducers: &[ReducerUse],
+        result: &Ty,
+    ) -> Emit<Region> {
+        let of_each = match (reducers, result.members()) {
+            ([_], _) => vec![result.clone()],
+            (_, members) => members.unwrap_or_default(),
+        };
+        let reduced = reducers.iter().zip(&of_each).flat_map(|(r, ty)| self.reduced(r, ty));
+        let kept = reads.iter().filter(|o| node_reads(o.role)).map(|o| o.ty.clone());
+        let params = reduced.chain(kept).map(|ty| (ty, None)).collect();
+        let (region, yielded) = b.region(params, |b, values| {
+            let mut values = values.iter().copied();
+            let mut out = Vec::new();
+            for (reducer, ty) in reducers.iter().zip(&of_each) {
+                out.extend(self.made(b, reducer, ty, &mut values)?.flatten());
+            }
+            Ok(b.op(ops::YIELD, &out, Attrs::new()).map(|_| ())?)
+        });
+        yielded.map(|()| region)
     }
 
     /// The operands a message declares, fields of records one by one.
@@ -182,6 +256,7 @@ impl<'a> Frame<'a> {
     pub(super) fn positions_of(&self, reducer: &ReducerUse) -> Vec<Entity> {
         match reducer {
             ReducerUse::Builtin(..) => Vec::new(),
+            ReducerUse::Top(..) => vec![Entity::Edge],
             ReducerUse::Prelude(name, _) => {
                 let count = prelude::reducer(name).map_or(0, |entry| entry.positions);
                 Entity::ALL.into_iter().take(count).collect()
@@ -195,7 +270,7 @@ impl<'a> Frame<'a> {
     /// Axes of the first value of a reducer's message, without those that it is mapped over.
     fn own_rank(&self, reducer: &ReducerUse) -> usize {
         match reducer {
-            ReducerUse::Builtin(..) => 0,
+            ReducerUse::Builtin(..) | ReducerUse::Top(..) => 0,
             ReducerUse::Prelude(name, _) => {
                 prelude::reducer(name).and_then(|e| e.values().next()).map_or(0, |t| t.dims.len())
             }
@@ -215,6 +290,7 @@ impl<'a> Frame<'a> {
     pub(super) fn reducer(&self, reducer: &ReducerUse) -> Symbol {
         match reducer {
             ReducerUse::Builtin(reducer, elem) => reducer.symbol(self.dtype(*elem)).into(),
+            ReducerUse::Top(k, elem) => top::symbol(*k, self.dtype(*elem)).into(),
             ReducerUse::Prelude(name, element) => prelude::symbol(name, element.map(|elem| self.dtype(elem))),
             ReducerUse::Declared(index) => self.emitter.table.reducers[*index].callable.signature.name.as_str().into(),
         }
