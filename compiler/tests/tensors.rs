@@ -92,6 +92,14 @@ fn softmax_adds_up_to_one() {
 }
 
 #[test]
+fn products_entity_by_entity() {
+    assert_eq!(value::<f32>("f32[N, 2]", "x @ v"), [10.0, 31.0, 15.0, 22.5]);
+    let gram = [5.0, 14.0, 14.0, 50.0, 149.0, 212.0, 212.0, 302.0];
+    assert_eq!(value::<f32>("f32[N, 2, 2]", "x @ transpose_axes(x, 1, 2)"), gram);
+    assert_eq!(value::<f32>("f32[N]", "fill(3, 1.0) @ v"), [7.0, 2.5]);
+}
+
+#[test]
 fn products_of_vectors() {
     assert_eq!(value::<f32>("f32[N, 3]", "cross(v, fill([N, 3], 1.0))"), [-2.0, 3.0, -1.0, -1.5, -2.5, 4.0]);
     let outer = [10.0, -1.0, 5.5, -1.0, 5.0, 7.5, 5.5, 7.5, 16.25];

@@ -6,5 +6,6 @@ pub mod differential;
 pub mod generator;
 pub mod lit;
 pub mod models;
+pub mod picture;
 pub mod road;
 pub mod tidy;

@@ -158,8 +158,6 @@ pub enum SemaError {
     TransposedArgument,
     #[error("`type` names element types only; other types are not supported yet")]
     AliasType,
-    #[error("a product with a field on the right is not supported yet")]
-    FieldProduct,
     #[error("internal error: {detail}")]
     Internal { detail: String },
 }
@@ -232,7 +230,6 @@ impl SemaError {
             Placement { .. } => "TG0909",
             TransposedArgument => "TG0911",
             AliasType => "TG0912",
-            FieldProduct => "TG0913",
             Internal { .. } => "TG0999",
         }
     }

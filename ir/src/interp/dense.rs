@@ -139,9 +139,29 @@ impl<'m> Machine<'m> {
         Ok(Tensor::of_elems(a.dtype(), shape, elems))
     }
 
-    /// `[…, K] @ [K, M]` or `[…, K] @ [K]`: the first product, then each further one added to it; 0 for K = 0.
+    /// The product; where the right operand is a field, for each entity by itself.
     pub fn matmul(&self, frame: &Frame<'m>, data: &InstData) -> Run<Tensor> {
-        let (left, right) = (frame.tensor(operand(data, 0)?)?, frame.tensor(operand(data, 1)?)?);
+        let (a, b) = (operand(data, 0)?, operand(data, 1)?);
+        let (left, right) = (frame.tensor(a)?, frame.tensor(b)?);
+        let has_set = |v: crate::Value| frame.body.ty(v).as_tensor().is_some_and(|t| t.set.is_some());
+        if !has_set(b) {
+            return self.product(left, right);
+        }
+        let missing = || malformed("a field is shorter than its set");
+        let count = *right.shape().first().ok_or_else(missing)?;
+        let result = data.results.first().and_then(|v| frame.body.ty(*v).as_tensor());
+        let shape = frame.sizes.shape_of(result.ok_or_else(|| malformed("a product has a type"))?)?;
+        let mut elems = Vec::with_capacity(self.elements(&shape)?);
+        for entity in 0..count {
+            let left = if has_set(a) { left.row(entity).ok_or_else(missing)? } else { left.clone() };
+            let product = self.product(&left, &right.row(entity).ok_or_else(missing)?)?;
+            elems.extend_from_slice(product.elems());
+        }
+        Ok(Tensor::of_elems(left.dtype(), shape, elems))
+    }
+
+    /// `[…, K] @ [K, M]` or `[…, K] @ [K]`: the first product, then each further one added to it; 0 for K = 0.
+    fn product(&self, left: &Tensor, right: &Tensor) -> Run<Tensor> {
         let (Some((k, rows)), Some((k2, columns))) = (left.shape().split_last(), right.shape().split_first()) else {
             return Err(malformed("a feature axis is missing"));
         };

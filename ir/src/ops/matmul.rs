@@ -14,11 +14,11 @@ impl OpDef for Matmul {
     fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
         op.arity(2)?;
         let left = op.operand(0)?.as_tensor().ok_or_else(|| op.wrong(0, "a tensor"))?;
-        let right = op
-            .operand(1)?
-            .as_tensor()
-            .filter(|t| t.set.is_none())
-            .ok_or_else(|| op.wrong(1, "a tensor without a set"))?;
+        let right = op.operand(1)?.as_tensor().ok_or_else(|| op.wrong(1, "a tensor"))?;
+        let set = match (&left.set, &right.set) {
+            (Some(a), Some(b)) if a != b => return Err(op.wrong(1, format!("a field over {a}, or without a set"))),
+            (a, b) => a.clone().or_else(|| b.clone()),
+        };
         match (left.dims.split_last(), right.dims.split_first()) {
             (Some((k, rows)), Some((k2, columns)))
                 if k == k2
@@ -27,7 +27,7 @@ impl OpDef for Matmul {
                     && columns.len() <= 1 =>
             {
                 let dims = [rows, columns].concat();
-                Ok(vec![TensorType { dtype: left.dtype, set: left.set.clone(), dims }.into()])
+                Ok(vec![TensorType { dtype: left.dtype, set, dims }.into()])
             }
             _ => Err(TypeError::Shapes {
                 op: op.name(),
@@ -54,7 +54,7 @@ impl OpDef for Matmul {
     }
 }
 
-/// `matmul %a, %b`: `[…, K] @ [K, M]` or `[…, K] @ [K]`.
+/// `matmul %a, %b`: `[…, K] @ [K, M]` or `[…, K] @ [K]`; for each entity, where one of them is a field.
 pub const MATMUL: Op = Op(&Matmul);
 
 /// The reducer that adds the products: every module with a `matmul` of that type holds it.

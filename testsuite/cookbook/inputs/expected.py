@@ -144,7 +144,17 @@ for r in range(1, RINGS + 1):
         at.append((r * np.cos(angle), r * np.sin(angle)))
         ring.append(r)
 at, ring = np.array(at), np.array(ring)
-near = [(i, j) for i in range(len(at)) for j in range(len(at)) if i != j and np.linalg.norm(at[i] - at[j]) < 1.25]
+vertex = lambda r, j: 0 if r == 0 else 1 + 3 * r * (r - 1) + j % (6 * r)
+triangles = []
+for r in range(1, RINGS + 1):
+    for sector in range(6):
+        for j in range(r):
+            inner, outer = vertex(r - 1, sector * (r - 1) + j), sector * r + j
+            triangles.append((vertex(r, outer), vertex(r, outer + 1), inner))
+            if j < r - 1:
+                triangles.append((inner, vertex(r, outer + 1), vertex(r - 1, sector * (r - 1) + j + 1)))
+save("disc_triangles", np.array(triangles, dtype=np.int32))
+near = sorted({(t[i], t[j]) for t in triangles for i in range(3) for j in range(3) if i != j})
 mi, mj = (np.array(p) for p in zip(*near))
 mtx("disc", mi, mj, (len(at), len(at)))
 save("disc_at", at)

@@ -247,16 +247,28 @@ impl<'m> Machine<'m> {
     fn matmul(&self, data: &InstData) -> Run<Val> {
         let (left, right) = (self.field(data, 0)?, self.field(data, 1)?);
         let ty = self.ty(data.results[0]);
-        let (k, shape) = (right.shape[0], self.shape(ty));
-        let width: usize = right.shape[1..].iter().product();
+        let shape = self.shape(ty);
+        let of_entities = |i: usize| self.ty(data.operands[i]).set.is_some();
+        let entities = if ty.set.is_some() { shape[0] } else { 1 };
         let mut elems = Vec::new();
-        for i in 0..shape.iter().product() {
+        for entity in 0..entities {
+            let own = |field: &Field, i| if of_entities(i) { field.row(entity) } else { field.clone() };
+            elems.extend(self.product(data, &own(left, 0), &own(right, 1)));
+        }
+        Ok(Field::of(shape, elems))
+    }
+
+    fn product(&self, data: &InstData, left: &Field, right: &Field) -> Vec<Bounded> {
+        let k = right.shape[0];
+        let width: usize = right.shape[1..].iter().product();
+        let rows: usize = left.shape[..left.shape.len() - 1].iter().product();
+        let one = |i: usize| {
             let term = |j: usize| [left.elems[i / width * k + j], right.elems[j * width + i % width]];
             let product = |j| element(ops::MUL, &data.attrs, &term(j)).expect("products work on numbers");
             let terms: Vec<Bounded> = (0..k).map(product).collect();
-            elems.push(fold(BuiltinReducer::Sum, ty.dtype, &terms));
-        }
-        Ok(Field::of(shape, elems))
+            fold(BuiltinReducer::Sum, self.ty(data.results[0]).dtype, &terms)
+        };
+        (0..rows * width).map(one).collect()
     }
 
     fn rearranged(&self, data: &InstData) -> Run<Val> {

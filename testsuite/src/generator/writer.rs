@@ -175,12 +175,18 @@ impl Writer<'_, '_> {
     }
 
     fn matmul(&mut self, pool: &[Value]) -> Option<Value> {
-        let right = self.pick(pool, |t| t.set.is_none() && !t.dims.is_empty() && t.dtype != DType::Bool)?;
+        let of_entities = self.rng.u8(0..3) == 0;
+        let right = self.pick(pool, |t| {
+            (of_entities || t.set.is_none()) && !t.dims.is_empty() && t.dims.len() < 3 && t.dtype != DType::Bool
+        })?;
         let b = self.tensor(right);
         if b.dims.len() == 1 && self.rng.bool() {
             return self.contract(pool);
         }
-        let left = self.pick(pool, |t| t.dtype == b.dtype && t.dims.len() == 1 && t.dims.last() == b.dims.first())?;
+        let left = self.pick(pool, |t| {
+            let sets = t.set.is_none() || b.set.is_none() || t.set == b.set;
+            sets && t.dtype == b.dtype && t.dims.len() == 1 && t.dims.last() == b.dims.first()
+        })?;
         self.builder.value(ops::MATMUL, &[left, right], Attrs::new()).ok()
     }
 

@@ -221,11 +221,14 @@ impl Checker<'_> {
             return self.poison(span);
         };
         self.needs_axis(caret, "`@`".to_owned());
-        if b.set.is_some() {
-            let error = SemaError::FieldProduct.at(caret).label("the right side has a set");
-            let diagnostic = self.places(error, &[&left, &right]);
-            return self.fail(diagnostic.help("`sum(a * b, axis: -1)` multiplies row by row"), span);
-        }
+        let set = match (&a.set, &b.set) {
+            (Some(x), Some(y)) if x != y => {
+                let error = SemaError::MatMul { left: self.show(&left.ty), right: self.show(&right.ty) };
+                let diagnostic = self.places(error.at(caret).label(format!("`{x}` meets `{y}`")), &[&left, &right]);
+                return self.fail(diagnostic.note("fields are multiplied entity by entity, over the same set"), span);
+            }
+            (x, y) => x.clone().or_else(|| y.clone()),
+        };
         let shapes = match (a.dims.split_last(), b.dims.split_first()) {
             (Some((k, rows)), Some((k2, columns))) if k == k2 && columns.len() <= 1 => Some([rows, columns].concat()),
             _ => None,
@@ -250,7 +253,7 @@ impl Checker<'_> {
             return self.undefined(("@", caret), a.elem, numbers, &exprs, span);
         }
         let [left, right] = exprs;
-        let ty = Ty::Tensor(Tensor { elem: a.elem, set: a.set, dims });
+        let ty = Ty::Tensor(Tensor { elem: a.elem, set, dims });
         Expr { ty, span, kind: Kind::MatMul(Box::new(left), Box::new(right)) }
     }
 }
