@@ -61,6 +61,7 @@ impl BuiltinReducer {
             BuiltinReducer::Min => "the least; of nothing inf, or the greatest integer",
             BuiltinReducer::Prod => "the product; of nothing 1",
             BuiltinReducer::Count => "the number of messages, an i64",
+            BuiltinReducer::First => "the first in traversal order; of nothing 0 or false",
         }
     }
 

@@ -7,6 +7,10 @@ use tiga_abi::DType;
 /// The largest K: a tree compares each of K values with each of K.
 pub const MOST: i64 = 32;
 
+/// What it makes of a row.
+pub const ABOUT: &str =
+    "the K greatest and where they stand, greatest first; of nothing -inf or the least integer, and -1";
+
 /// Its name in the IR: `top.8.f32`.
 pub fn symbol(k: i64, dtype: DType) -> String {
     format!("top.{k}.{dtype}")

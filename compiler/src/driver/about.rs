@@ -1,8 +1,9 @@
 //! What the compiler says of itself: `--print`, `--version`, completions and man pages.
 
 use super::output::print;
-use crate::builtin::BuiltinReducer;
+use crate::builtin::{BuiltinReducer, top};
 use crate::passes;
+use crate::sema::written_reducers;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, ValueEnum};
 use clap_complete::Shell;
@@ -30,7 +31,12 @@ pub(super) fn list(what: List) -> Result<()> {
     let rows: Vec<(String, &str)> = match what {
         List::Targets => TARGETS.iter().map(|(target, about)| (target.name().to_owned(), *about)).collect(),
         List::Passes => passes::ALL.iter().map(|pass| (pass.flag(), pass.about)).collect(),
-        List::Reducers => BuiltinReducer::ALL.iter().map(|r| (r.name().to_owned(), r.about())).collect(),
+        List::Reducers => {
+            let plain = BuiltinReducer::ALL.iter().map(|r| (r.name().to_owned(), r.about()));
+            let top = ("top<K>".to_owned(), top::ABOUT);
+            let written = written_reducers().map(|(name, about)| (name.to_owned(), about));
+            plain.chain([top]).chain(written).collect()
+        }
     };
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();

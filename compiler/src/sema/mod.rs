@@ -35,7 +35,7 @@ mod ty;
 
 pub use check::function_names;
 pub use error::SemaError;
-pub use prelude::prelude_reducers;
+pub use prelude::{prelude_reducers, written_reducers};
 
 use crate::builtin;
 use check::Checker;

@@ -14,6 +14,8 @@ pub(super) struct Entry {
     pub(super) reducer: Reducer,
     /// How many of its message's values are positions that it asks for; they come last.
     pub(super) positions: usize,
+    /// Its doc comment.
+    about: String,
 }
 
 impl Entry {
@@ -62,7 +64,9 @@ fn compile(element: Option<DType>) -> Vec<Entry> {
     let reducers = declared_reducers(emitter, &Module::new()).expect("the prelude keeps its laws");
     assert!(errors.is_empty(), "the prelude has no errors");
     let positions = bodies.reducers.iter().flatten().map(|body| body.positions().len());
-    reducers.into_iter().zip(positions).map(|(reducer, positions)| Entry { reducer, positions }).collect()
+    let docs = table.reducers.iter().map(|item| item.callable.item.docs.join(" "));
+    let entry = |((reducer, positions), about)| Entry { reducer, positions, about };
+    reducers.into_iter().zip(positions).zip(docs).map(entry).collect()
 }
 
 /// Reducers of the language that are written in it, for an element type, by their names in the IR; those that are not
@@ -76,6 +80,11 @@ pub fn prelude_reducers(element: DType) -> Vec<Reducer> {
         }
     }
     module.reducers.into_values().collect()
+}
+
+/// Those of [`prelude_reducers`] by name, with what they make of a row.
+pub fn written_reducers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MODULES[0].1.iter().map(|entry| (&*entry.reducer.name, entry.about.as_str()))
 }
 
 /// The names of all of them.
