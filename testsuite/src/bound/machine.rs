@@ -360,27 +360,15 @@ impl<'m> Machine<'m> {
         for row in 0..rel.num_dst() {
             let mut messages: Vec<Vec<Field>> = vec![Vec::new(); takes.iter().sum()];
             for position in rel.row(row) {
-                let element = |(role, field): (&Role, &Field)| {
-                    Val::Field(match role {
-                        Role::Src => field.row(rel.source(position)),
-                        Role::Dst => field.row(row),
-                        Role::Edge => field.row(rel.edge(position)),
-                        Role::Param => field.clone(),
-                    })
-                };
-                let args = roles.iter().zip(&fields).map(element).collect();
-                let yields = self.run(data.regions[0], args)?;
+                let yields = self.edge(data.regions[0], &rel, (row, position), (roles, &fields))?;
                 let yields = exactly(yields, messages.len())?;
                 for (message, yielded) in messages.iter_mut().zip(yields) {
                     message.push(field(yielded, "apply")?);
                 }
-                let (mut from, mut target) = (0, 0);
-                for (reducer, takes) in reducers.iter().zip(&takes) {
-                    if reducer.is_none() {
-                        edges[target][rel.edge(position)] = messages[from].last().cloned();
-                        target += 1;
-                    }
-                    from += takes;
+                let firsts = takes.iter().scan(0, |next, takes| Some(std::mem::replace(next, *next + takes)));
+                let own = reducers.iter().zip(firsts).filter(|(reducer, _)| reducer.is_none());
+                for (kept, (_, from)) in edges.iter_mut().zip(own) {
+                    kept[rel.edge(position)] = messages[from].last().cloned();
                 }
             }
             let (mut values, mut from) = (Vec::new(), 0);
@@ -413,6 +401,26 @@ impl<'m> Machine<'m> {
         }
         let results = results.into_iter().zip(&data.results);
         Ok(results.map(|(elems, value)| Field::of(self.shape(self.ty(*value)), elems)).collect())
+    }
+
+    /// What the edge region yields at a position of a row.
+    fn edge(
+        &mut self,
+        region: Region,
+        rel: &Relation,
+        (row, position): (usize, usize),
+        (roles, fields): (&[Role], &[Field]),
+    ) -> Run<Vec<Val>> {
+        let element = |(role, field): (&Role, &Field)| {
+            Val::Field(match role {
+                Role::Src => field.row(rel.source(position)),
+                Role::Dst => field.row(row),
+                Role::Edge => field.row(rel.edge(position)),
+                Role::Param => field.clone(),
+            })
+        };
+        let args = roles.iter().zip(fields).map(element).collect();
+        self.run(region, args)
     }
 
     /// The messages of one row to one target, folded feature by feature.

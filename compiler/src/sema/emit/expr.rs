@@ -1,6 +1,6 @@
 //! Expressions as instructions.
 
-use super::super::hir::{Axis, Composite, Expr, Kind};
+use super::super::hir::{Axis, Composite, Expr, Kind, ReducerUse};
 use super::super::ty::{Substitution, Ty};
 use super::{Emit, EmitError, Frame, Val};
 use tiga_abi::{DType, Poly};
@@ -97,20 +97,8 @@ impl Frame<'_> {
                     None => Ok(b.value(ops::LEN, &[], attrs.with(Key::Dims, Attr::Dims(dims)))?),
                 }
             }
-            Kind::ReduceSet(reducer, value) | Kind::ReduceAxis(reducer, _, value) => {
-                let operand = self.single(b, value)?;
-                let mut attrs = attrs.with(Key::With, Attr::Name(self.reducer(reducer)));
-                if !self.positions_of(reducer).is_empty() {
-                    attrs = attrs.flag(Key::Indexed);
-                }
-                b.loc = loc;
-                match &expr.kind {
-                    Kind::ReduceAxis(_, axis, _) => {
-                        Ok(b.value(ops::REDUCE_AXIS, &[operand], attrs.with(Key::Axis, Attr::Int(*axis)))?)
-                    }
-                    _ => Ok(b.value(ops::REDUCE_SET, &[operand], attrs)?),
-                }
-            }
+            Kind::ReduceSet(reducer, value) => self.reduction(b, reducer, None, value, expr),
+            Kind::ReduceAxis(reducer, axis, value) => self.reduction(b, reducer, Some(*axis), value, expr),
             Kind::MatMul(left, right) => {
                 let args = [self.single(b, left)?, self.single(b, right)?];
                 b.loc = loc;
@@ -131,6 +119,27 @@ impl Frame<'_> {
                 Ok(self.tensor_op(b, expr)?.ok_or(missing)?)
             }
         }
+    }
+
+    /// Over a feature axis, or over the set.
+    fn reduction(
+        &mut self,
+        b: &mut Builder<'_>,
+        reducer: &ReducerUse,
+        axis: Option<i64>,
+        value: &Expr,
+        expr: &Expr,
+    ) -> Emit<Value> {
+        let operand = self.single(b, value)?;
+        let mut attrs = Attrs::new().with(Key::With, Attr::Name(self.reducer(reducer)));
+        if !self.positions_of(reducer).is_empty() {
+            attrs = attrs.flag(Key::Indexed);
+        }
+        b.loc = self.emitter.place(expr.span);
+        Ok(match axis {
+            Some(axis) => b.value(ops::REDUCE_AXIS, &[operand], attrs.with(Key::Axis, Attr::Int(axis)))?,
+            None => b.value(ops::REDUCE_SET, &[operand], attrs)?,
+        })
     }
 
     fn unary(&mut self, b: &mut Builder<'_>, op: tiga_ir::Op, operand: &Expr, expr: &Expr) -> Emit<Value> {

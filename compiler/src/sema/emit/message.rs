@@ -41,18 +41,10 @@ impl<'a> Frame<'a> {
         };
         let mut frame = Frame::new(emitter, &body.edge, self.compose(map));
         let mut reads = frame.operands(item);
-        let relation = b.body.ty(operands[0]).as_rel().cloned();
         let asked = frame.asked(body);
+        b.loc = emitter.place(expr.span);
         for entity in &asked {
-            let Some(relation) = &relation else { continue };
-            let set = match entity {
-                Entity::Edge => &relation.edges,
-                Entity::Src => &relation.src,
-                Entity::Dst => &relation.dst,
-            };
-            let dims = TensorType::field(DType::I64, set.clone(), Vec::new());
-            b.loc = emitter.place(expr.span);
-            operands.push(b.value(ops::IOTA, &[], Attrs::new().with(Key::Dims, Attr::Dims(dims)))?);
+            operands.extend(positions(b, operands[0], *entity)?);
             let name = format!("{}.index", entity.record());
             reads.push(Operand { role: entity.role(), name, ty: Type::scalar(DType::I64) });
         }
@@ -295,6 +287,18 @@ impl<'a> Frame<'a> {
             ReducerUse::Declared(index) => self.emitter.table.reducers[*index].callable.signature.name.as_str().into(),
         }
     }
+}
+
+/// The positions of a relation's edges, sources or destinations.
+fn positions(b: &mut Builder<'_>, relation: Value, entity: Entity) -> Emit<Option<Value>> {
+    let Some(relation) = b.body.ty(relation).as_rel() else { return Ok(None) };
+    let set = match entity {
+        Entity::Edge => &relation.edges,
+        Entity::Src => &relation.src,
+        Entity::Dst => &relation.dst,
+    };
+    let dims = TensorType::field(DType::I64, set.clone(), Vec::new());
+    Ok(Some(b.value(ops::IOTA, &[], Attrs::new().with(Key::Dims, Attr::Dims(dims)))?))
 }
 
 /// How a parameter of a message is read.
