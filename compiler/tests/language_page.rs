@@ -36,7 +36,7 @@ fn examples_are_accepted_or_refused_as_the_page_says() {
         }
         accepted += usize::from(front.diagnostics.is_empty());
     }
-    assert!(accepted >= 1 && seen.len() >= 5, "{accepted} accepted, {seen:?} refused");
+    assert!(accepted >= 3 && seen.len() >= 3, "{accepted} accepted, {seen:?} refused");
 }
 
 /// What is a function of the language stands in the table.

@@ -50,6 +50,9 @@ fn axes_are_cut_joined_and_exchanged() {
     assert_eq!(value::<f32>("f32[N, 1, 3]", "slice(x, 1, 2, axis: 1)"), [3.0, 4.0, 5.0, 9.0, 10.0, 11.0]);
     let turned = [0.0, 3.0, 1.0, 4.0, 2.0, 5.0, 6.0, 9.0, 7.0, 10.0, 8.0, 11.0];
     assert_eq!(value::<f32>("f32[N, 3, 2]", "transpose_axes(x, 1, -1)"), turned);
+    assert_eq!(value::<f32>("f32[N, 3]", "cumsum(v)"), [1.0, 3.0, 7.0, 3.0, 2.0, 2.5]);
+    let sums = [0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 6.0, 7.0, 8.0, 15.0, 17.0, 19.0];
+    assert_eq!(value::<f32>("f32[N, 2, 3]", "cumsum(x, axis: 1)"), sums);
     let kept: Vec<f32> = (0..12).map(|i| i as f32).collect();
     assert_eq!(value::<f32>("f32[N, 3, 2]", "reshape(x, [3, 2])"), kept);
     assert_eq!(value::<f32>("f32[N, 6]", "reshape(x, [N, 6])"), kept);

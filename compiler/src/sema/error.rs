@@ -148,8 +148,6 @@ pub enum SemaError {
     Vjp,
     #[error("element type `{name}` is not supported yet")]
     ElementType { name: String },
-    #[error("function `{name}` is not supported yet")]
-    Function { name: String },
     #[error("relations made by `{name}` are not supported yet")]
     Relation { name: String },
     #[error("placement (`@{name}`) is not supported yet")]
@@ -225,7 +223,6 @@ impl SemaError {
             Expansion { .. } => "TG0411",
             Vjp => "TG0902",
             ElementType { .. } => "TG0903",
-            Function { .. } => "TG0906",
             Relation { .. } => "TG0907",
             Placement { .. } => "TG0909",
             TransposedArgument => "TG0911",

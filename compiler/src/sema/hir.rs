@@ -143,6 +143,8 @@ pub(crate) enum Kind {
     /// Feature axes in another order; −1 is a new one.
     Permute(Vec<i64>, Box<Expr>),
     Reshape(Box<Expr>),
+    /// Running sums along a feature axis.
+    Scan(i64, Box<Expr>),
     Concat(Vec<Expr>),
     /// What stands at indices of a feature axis: the tensor, then the indices.
     GatherAxis(i64, Box<[Expr; 2]>),

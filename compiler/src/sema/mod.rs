@@ -174,6 +174,9 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
     let of_edges = messages.clone().flat_map(|m| m.reducers.iter().map(move |r| (r, &m.edge)));
     let inside = messages.flat_map(|m| m.edge.reducers.iter().map(move |r| (r, &m.edge)));
     let declared = declared_reducers(emitter, ir)?;
+    for (item, reducer) in emitter.table.reducers.iter().zip(&declared) {
+        laws::check(reducer, item).map_err(Box::new)?;
+    }
     for (reducer, body) in plain.chain(inside).chain(of_edges) {
         match reducer {
             hir::ReducerUse::Builtin(reducer, elem) => reducer.add_to(ir, ty::decide(*elem, &body.decided)),
@@ -195,14 +198,12 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
     Ok(())
 }
 
-/// The reducers of a file, whose laws are tried.
+/// The reducers of a file.
 fn declared_reducers(emitter: Emitter<'_>, module: &Module) -> Result<Vec<Reducer>, Box<Diagnostic>> {
     let mut out = Vec::new();
     for (item, body) in emitter.table.reducers.iter().zip(emitter.bodies.reducers.iter().flatten()) {
         let signature = &item.callable.signature;
-        let reducer = emitter.reducer(item, body, module).map_err(|e| Box::new(not_emitted(e, signature)))?;
-        laws::check(&reducer, item).map_err(Box::new)?;
-        out.push(reducer);
+        out.push(emitter.reducer(item, body, module).map_err(|e| Box::new(not_emitted(e, signature)))?);
     }
     Ok(out)
 }

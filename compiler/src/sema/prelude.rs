@@ -4,7 +4,7 @@ use super::emit::{Emitter, Limits, Places};
 use super::infer::Domain;
 use super::{SemaOptions, Table, bodies, declared_reducers};
 use crate::builtin::PRELUDE;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 use tiga_abi::{DType, Symbol};
 use tiga_ir::{Module, Reducer, TensorType};
 use tiga_source::Sources;
@@ -41,11 +41,13 @@ pub(super) fn stands_for(dtype: DType) -> Option<Domain> {
     }
 }
 
-/// The prelude for each element type that `number` and, if it is a float, `real` may be; first as written.
-static MODULES: LazyLock<Vec<(Option<DType>, Vec<Entry>)>> = LazyLock::new(|| {
-    let numbers = DType::ALL.into_iter().filter(|d| *d != DType::Bool).map(Some);
-    std::iter::once(None).chain(numbers).map(|element| (element, compile(element))).collect()
-});
+/// The prelude as written, and for each element type that `number` and, if it is a float, `real` may be: made when it
+/// is asked for.
+fn entries(element: Option<DType>) -> &'static [Entry] {
+    static MADE: [OnceLock<Vec<Entry>>; DType::ALL.len() + 1] = [const { OnceLock::new() }; DType::ALL.len() + 1];
+    let index = element.and_then(|d| DType::ALL.iter().position(|e| *e == d)).map_or(0, |i| i + 1);
+    MADE[index].get_or_init(|| compile(element))
+}
 
 fn compile(element: Option<DType>) -> Vec<Entry> {
     let mut sources = Sources::new();
@@ -61,7 +63,7 @@ fn compile(element: Option<DType>) -> Vec<Entry> {
     let bodies = bodies(&table, &mut errors);
     let (limits, places) = (Limits::default(), Places::default());
     let emitter = Emitter { table: &table, bodies: &bodies, sources: &sources, limits: &limits, places: &places };
-    let reducers = declared_reducers(emitter, &Module::new()).expect("the prelude keeps its laws");
+    let reducers = declared_reducers(emitter, &Module::new()).expect("the prelude has code");
     assert!(errors.is_empty(), "the prelude has no errors");
     let positions = bodies.reducers.iter().flatten().map(|body| body.positions().len());
     let docs = table.reducers.iter().map(|item| item.callable.item.docs.join(" "));
@@ -73,7 +75,7 @@ fn compile(element: Option<DType>) -> Vec<Entry> {
 /// written for one have no other.
 pub fn prelude_reducers(element: DType) -> Vec<Reducer> {
     let mut module = Module::new();
-    for entry in &MODULES[0].1 {
+    for entry in entries(None) {
         match entry.element() {
             Some(domain) if !domain.contains(element) => {}
             of => add(&mut module, &entry.reducer.name, of.map(|_| element)),
@@ -84,17 +86,17 @@ pub fn prelude_reducers(element: DType) -> Vec<Reducer> {
 
 /// Those of [`prelude_reducers`] by name, with what they make of a row.
 pub fn written_reducers() -> impl Iterator<Item = (&'static str, &'static str)> {
-    MODULES[0].1.iter().map(|entry| (&*entry.reducer.name, entry.about.as_str()))
+    entries(None).iter().map(|entry| (&*entry.reducer.name, entry.about.as_str()))
 }
 
 /// The names of all of them.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    MODULES[0].1.iter().map(|entry| &*entry.reducer.name)
+    entries(None).iter().map(|entry| &*entry.reducer.name)
 }
 
 /// A reducer as written.
 pub(super) fn reducer(name: &str) -> Option<&'static Entry> {
-    MODULES[0].1.iter().find(|entry| *entry.reducer.name == *name)
+    entries(None).iter().find(|entry| *entry.reducer.name == *name)
 }
 
 /// Those that are also functions on fields and tensors: they reduce single values to single values. (A list, because
@@ -108,8 +110,8 @@ pub(super) fn symbol(name: &str, element: Option<DType>) -> Symbol {
 
 /// Adds a reducer to a module that may have it already.
 pub(super) fn add(module: &mut Module, name: &str, element: Option<DType>) {
-    let (_, entries) = MODULES.iter().find(|(of, _)| *of == element).expect("checked: it is written for that type");
-    let entry = entries.iter().find(|entry| *entry.reducer.name == *name).expect("checked: the prelude has it");
+    let entry =
+        entries(element).iter().find(|entry| *entry.reducer.name == *name).expect("checked: the prelude has it");
     let symbol = symbol(name, element);
     module.reducers.entry(symbol.clone()).or_insert_with(|| Reducer { name: symbol, ..entry.reducer.clone() });
 }
@@ -117,6 +119,24 @@ pub(super) fn add(module: &mut Module, name: &str, element: Option<DType>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sema::{SemaOptions, analyse};
+
+    /// A program beside the prelude makes a file of it, whose laws are tried.
+    #[test]
+    fn the_prelude_keeps_its_laws() {
+        for element in DType::ALL.into_iter().filter(|d| *d != DType::Bool) {
+            let text = format!("{PRELUDE}\nprogram p(x: f32) -> (y: f32) {{ x }}");
+            let mut sources = Sources::new();
+            let file = sources.add("prelude.tg", text.clone()).expect("it is short");
+            let parsed = tiga_syntax::parse(file, &text);
+            let mut options = SemaOptions::default();
+            options.set.insert("number".to_owned(), element);
+            options.set.extend(element.is_float().then(|| ("real".to_owned(), element)));
+            let analysis = analyse(&parsed.module, &sources, &options);
+            let shown: Vec<String> = analysis.diagnostics.iter().map(|d| d.render(&sources, false)).collect();
+            assert!(parsed.errors.is_empty() && shown.is_empty(), "{element}\n{}", shown.join("\n"));
+        }
+    }
 
     #[test]
     fn reductions_are_the_reducers_of_single_values() {

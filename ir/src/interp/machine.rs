@@ -278,6 +278,7 @@ impl<'m> Machine<'m> {
             "reshape" => self.reshape(frame, data)?.into(),
             "slice" => self.slice(frame, data)?.into(),
             "permute" => self.permute(frame, data)?.into(),
+            "scan_axis" => self.scan(frame, data)?.into(),
             "iota" => self.iota(frame, data)?.into(),
             "gather_axis" => self.gather_axis(frame, data)?.into(),
             "gather_set" => self.gather_set(frame, data)?.into(),

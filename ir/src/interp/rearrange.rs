@@ -3,7 +3,7 @@
 use super::error::{Run, malformed};
 use super::machine::{Frame, Machine, operand};
 use super::value::Tensor;
-use crate::{InstData, Scalar, TensorType, Value as Handle};
+use crate::{Attrs, InstData, Scalar, TensorType, Value as Handle, ops};
 use tiga_abi::DType;
 
 /// The index of each element of a shape, in row-major order.
@@ -92,6 +92,24 @@ impl<'m> Machine<'m> {
             }
             Some(source)
         })
+    }
+
+    /// Running sums along an axis.
+    pub fn scan(&self, frame: &Frame<'m>, data: &InstData) -> Run<Tensor> {
+        let value = operand(data, 0)?;
+        let axis = self.feature_axis(data)? + set_axes(frame, value);
+        let tensor = frame.tensor(value)?;
+        let shape = tensor.shape().to_vec();
+        let inner: usize = shape.get(axis + 1..).ok_or_else(|| malformed("an axis is missing"))?.iter().product();
+        self.elements(&shape)?;
+        let mut elems = tensor.elems().to_vec();
+        for i in 0..elems.len() {
+            if i / inner % shape[axis] > 0 {
+                let sum = ops::ADD.eval(&[elems[i - inner], elems[i]], &Attrs::new());
+                elems[i] = sum.ok_or_else(|| malformed("the op works on no elements"))?;
+            }
+        }
+        Ok(Tensor::of_elems(tensor.dtype(), shape, elems))
     }
 
     /// 0, 1, 2, …

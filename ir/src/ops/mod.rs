@@ -21,6 +21,7 @@ mod matmul;
 mod rearrange;
 mod reduce;
 mod relation;
+mod scan;
 mod select;
 mod small;
 mod vector;
@@ -47,6 +48,7 @@ pub use matmul::{MATMUL, sum_of};
 pub use rearrange::{PERMUTE, SLICE, never_negative};
 pub use reduce::{JOIN, REDUCE, fit_at};
 pub use relation::{CELLS, DEGREE, TRANSPOSE};
+pub use scan::SCAN_AXIS;
 pub use select::SELECT;
 pub use small::{CONCAT, OUTER};
 pub use vector::{EXTRACT, GATHER, LANES, OFFSET, PREFETCH, PTR_LOAD, PTR_STORE, SHUFFLE, SPLAT};
@@ -103,6 +105,7 @@ pub const ALL: &[Op] = &[
     RESHAPE,
     SLICE,
     PERMUTE,
+    SCAN_AXIS,
     IOTA,
     GATHER_AXIS,
     GATHER_SET,

@@ -202,6 +202,7 @@ impl<'m> Machine<'m> {
             "matmul" => self.matmul(data)?,
             "outer" => Val::Field(self.outer(self.field(data, 0)?, self.field(data, 1)?)),
             "contract" => self.contract(data)?,
+            "scan_axis" => self.scan(data)?,
             "reduce_set" => self.reduce(data, 0)?,
             "reduce_axis" => {
                 let axis = *data.attrs.axis().ok_or(unknown)? as usize;
@@ -299,6 +300,21 @@ impl<'m> Machine<'m> {
             fold(BuiltinReducer::Sum, ty.dtype, &terms)
         };
         let elems = (0..shape.iter().product()).map(sum).collect();
+        Ok(Field::of(shape, elems))
+    }
+
+    /// Both modes add in the same order.
+    fn scan(&self, data: &InstData) -> Run<Val> {
+        let axis = *data.attrs.axis().ok_or(Unbounded::Op("scan_axis"))? as usize;
+        let axis = axis + usize::from(self.ty(data.operands[0]).set.is_some());
+        let Field { shape, mut elems } = self.field(data, 0)?.clone();
+        let inner: usize = shape[axis + 1..].iter().product();
+        for i in 0..elems.len() {
+            if i / inner % shape[axis] > 0 {
+                let sum = element(ops::ADD, &Attrs::new(), &[elems[i - inner], elems[i]]);
+                elems[i] = sum.ok_or(Unbounded::Op("scan_axis"))?;
+            }
+        }
         Ok(Field::of(shape, elems))
     }
 

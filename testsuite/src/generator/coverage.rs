@@ -116,6 +116,7 @@ impl Coverage {
             if dtype != DType::Bool {
                 both("matmul", dtype);
                 both("contract", dtype);
+                both("scan_axis", dtype);
             }
         }
         for reducer in super::own::reducers() {

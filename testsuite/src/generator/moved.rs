@@ -11,13 +11,14 @@ pub(super) const MOVING: [Op; 6] =
 impl Writer<'_, '_> {
     /// One of them, or positions.
     pub(super) fn moved(&mut self, pool: &[Value]) -> Option<Value> {
-        match self.rng.u8(0..7) {
+        match self.rng.u8(0..8) {
             0 => self.sliced(pool),
             1 => self.permuted(pool),
             2 => self.reshaped(pool),
             3 => self.joined(pool),
             4 => self.taken(pool),
             5 => self.gathered(pool),
+            6 => self.summed(pool),
             _ => self.positions(),
         }
     }
@@ -121,6 +122,13 @@ impl Writer<'_, '_> {
         }
         let few = self.builder.constant(tiga_ir::Scalar::I64(self.rng.i64(2..6)));
         self.builder.value(ops::REM, &[ids, few], Attrs::new()).ok()
+    }
+
+    /// Running sums.
+    fn summed(&mut self, pool: &[Value]) -> Option<Value> {
+        let value = self.pick(pool, |t| !t.dims.is_empty() && t.dtype != DType::Bool)?;
+        let axis = self.rng.usize(0..self.tensor(value).dims.len());
+        self.builder.value(ops::SCAN_AXIS, &[value], Attrs::new().with(Key::Axis, Attr::Int(axis as i64))).ok()
     }
 
     fn positions(&mut self) -> Option<Value> {

@@ -132,7 +132,9 @@ impl<'a> Lowering<'a> {
                 let operands = self.host_values(&data.operands)?;
                 self.push(data.op, &operands, Attrs::new(), &data.loc).map(|_| ())
             }
-            op if [ops::REDUCE_AXIS, ops::MATMUL, ops::CONCAT, ops::OUTER].contains(&op) => self.rows(&[inst]),
+            op if [ops::REDUCE_AXIS, ops::SCAN_AXIS, ops::MATMUL, ops::CONCAT, ops::OUTER].contains(&op) => {
+                self.rows(&[inst])
+            }
             op => Err(LowerError::operation(op, &data.loc)),
         }
     }

@@ -299,6 +299,7 @@ impl<'a> Emit<'a> {
             op if op == ops::SLICE => self.slice(frame, inst, at),
             op if op == ops::PERMUTE => self.permute(frame, inst, at),
             op if op == ops::RESHAPE => self.reshape(frame, inst, at),
+            op if op == ops::SCAN_AXIS => self.scan(frame, inst, at),
             op if op == ops::IOTA => self.iota(at),
             op if op == ops::GATHER_AXIS => self.gather_axis(frame, inst, at),
             op if op == ops::GATHER_SET => self.gather_set(frame, inst, at),

@@ -9,6 +9,7 @@ mod emit;
 mod fold;
 mod join;
 mod rearrange;
+mod scan;
 mod space;
 
 use super::LowerError;

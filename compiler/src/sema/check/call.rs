@@ -9,9 +9,6 @@ use super::{Callee, Checker, count};
 use tiga_source::{Span, nearest};
 use tiga_syntax::ast::{self, ArgKind, ExprKind};
 
-/// Functions of the language that this compiler does not have yet.
-const LATER_FUNCTIONS: [&str; 1] = ["cumsum"];
-
 /// Relations of the language that this compiler cannot make yet.
 const LATER_RELATIONS: [&str; 7] =
     ["dense", "triangular", "stencil", "radius", "knn", "add_self_loops", "concat_graphs"];
@@ -192,10 +189,6 @@ impl Checker<'_> {
         if LATER_RELATIONS.contains(&name.text.as_str()) {
             let error = SemaError::Relation { name: name.text.clone() }.at(name.span);
             return self.fail(error.help("make it a parameter, `g: graph<N>`, and read it from a file"), span);
-        }
-        if LATER_FUNCTIONS.contains(&name.text.as_str()) {
-            self.evaluate(args);
-            return self.fail(SemaError::Function { name: name.text.clone() }.at(name.span), span);
         }
         self.evaluate(args);
         let error = SemaError::UnknownFunction { name: name.text.clone() }.at(name.span).label("not found");

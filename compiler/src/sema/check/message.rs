@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
             let place = ast.result.ty.span;
             let error = error.at(place).label("one value per row");
             let error = error.suggest(place.before(), "a value for each edge", "edges ");
-            self.report(error.help("or add `reduce sum` or another reducer: one value per row"));
+            self.report(error.help("to reduce them, add `reduce sum` or another reducer: one value per row"));
             return None;
         }
         if let Some(node) = &ast.node {

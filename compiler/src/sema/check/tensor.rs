@@ -13,11 +13,12 @@ use tiga_source::{Diagnostic, Span};
 use tiga_syntax::ast::{self, ArgKind};
 
 /// What the functions of this file are called.
-pub(super) const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 12] = [
     "iota",
     "slice",
     "reshape",
     "concat",
+    "cumsum",
     "transpose_axes",
     "take",
     "one_hot",
@@ -43,6 +44,7 @@ impl Checker<'_> {
             "slice" => self.slice(name, args, span),
             "reshape" => self.reshape(name, args, span),
             "concat" => self.concat(name, args, span),
+            "cumsum" => self.cumsum(name, args, span),
             "transpose_axes" => self.transpose_axes(name, args, span),
             "take" => self.take(name, args, span),
             "one_hot" => self.one_hot(name, args, span),
@@ -243,6 +245,19 @@ impl Checker<'_> {
         dims.push(ends.fold(Poly::constant(0), |sum, end| sum.add(end)));
         let ty = Ty::Tensor(Tensor { elem: tensors[0].elem, set, dims });
         Some(Expr { ty, span, kind: Kind::Concat(parts) })
+    }
+
+    /// `cumsum(x, axis: -1)`: running sums.
+    fn cumsum(&mut self, callee: &ast::Name, args: &[ast::Arg], span: Span) -> Option<Expr> {
+        let (axis, rest) = self.apart(callee, args)?;
+        let value = self.positional(callee, &[1], &rest)?.into_iter().next()?;
+        let tensor = self.tensor(&value)?;
+        let feature = self.feature_axis(callee, axis, &value, &tensor)?;
+        let numbers = Domain::where_(|d| d != DType::Bool);
+        if !self.elems.restrict(tensor.elem, numbers) {
+            return Some(self.undefined((&callee.text, callee.span), tensor.elem, numbers, &[value], span));
+        }
+        Some(Expr { ty: value.ty.clone(), span, kind: Kind::Scan(feature as i64, Box::new(value)) })
     }
 
     /// `transpose_axes(x, i, j)`: exchanges two feature axes.

@@ -21,6 +21,9 @@ impl Frame<'_> {
                 let attrs = dims.with(Key::Pattern, Attr::Ints(pattern.clone()));
                 (ops::PERMUTE, std::slice::from_ref(&**value), attrs)
             }
+            Kind::Scan(axis, value) => {
+                (ops::SCAN_AXIS, std::slice::from_ref(&**value), Attrs::new().with(Key::Axis, Attr::Int(*axis)))
+            }
             Kind::Reshape(value) => (ops::RESHAPE, std::slice::from_ref(&**value), dims),
             Kind::Concat(parts) => (ops::CONCAT, parts, Attrs::new()),
             Kind::GatherAxis(axis, pair) => {
