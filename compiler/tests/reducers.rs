@@ -152,3 +152,67 @@ program p(g: graph<N>, x: f64[N]) -> (y: f64[N], z: f64[N]) { m(g, src: {x}) }";
     assert_eq!(out[0].numbers::<f64>().unwrap(), [5.0, 7.0, 9.0, 9.0]);
     assert!((out[1].numbers::<f64>().unwrap()[0] - (1f64.exp() + 5f64.exp()).ln()).abs() < 1e-14);
 }
+
+/// The diagnostics of a file with a reducer.
+#[track_caller]
+fn refused(reducer: &str, code: &str, part: &str) {
+    let front = Front::of_text("model.tg", reducer.into(), &SemaOptions::default()).unwrap();
+    let shown: Vec<String> = front.diagnostics.iter().map(|d| d.render(&front.sources, false)).collect();
+    let all = shown.join("\n");
+    assert!(shown.len() == 1 && all.contains(code) && all.contains(part), "{all}");
+}
+
+#[test]
+fn a_step_that_is_not_combine_is_refused_with_an_example() {
+    let reducer = |step: &str, laws: &str| {
+        format!(
+            "reducer r(x: f32) -> f32 {{
+    state {{ total: f32 = 0 }}
+    lift {{ {{total: x}} }}
+    step(s, x) {{ {{total: s.total + {step}}} }}
+    combine(a, b) {{ {{total: a.total + b.total}} }}
+    finalize(s) {{ s.total }}
+    empty 0
+    {laws}
+}}
+program p(x: f32) -> (y: f32) {{ x }}"
+        )
+    };
+    refused(&reducer("2 * x", "laws associative, commutative"), "TG0313", "`combine(s, lift(x))` is {total:");
+    module(&reducer("x", "laws associative, commutative"));
+    // Without laws a row is one piece, and `step` may be anything.
+    module(&reducer("2 * x", ""));
+}
+
+#[test]
+fn laws_that_cannot_be_tried_are_no_laws() {
+    let reducer = |size: &str| {
+        format!(
+            "reducer r<D>(x: f32[D], y: f32[{size}]) -> f32[D] {{
+    state {{ s: f32[D] = 0 }}
+    lift {{ {{s: x}} }}
+    combine(a, b) {{ {{s: a.s + b.s}} }}
+    finalize(s) {{ s.s }}
+    empty 0
+    laws associative, commutative
+}}
+program p(x: f32) -> (y: f32) {{ x }}"
+        )
+    };
+    module(&reducer("D - 3"));
+    refused(&reducer("D - 100"), "TG0313", "cannot be tried");
+}
+
+#[test]
+fn the_state_fixes_all_extents() {
+    let reducer = "reducer spread<D>(x: f32[D]) -> f32[D] {
+    state { n: f32 = 0 }
+    lift { {n: 1} }
+    combine(a, b) { {n: a.n + b.n} }
+    finalize(s) { fill([D], s.n) }
+    empty 0
+    laws associative, commutative
+}
+program p(x: f32) -> (y: f32) { x }";
+    refused(reducer, "TG0209", "no part of the state fixes it");
+}

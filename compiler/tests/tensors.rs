@@ -174,3 +174,11 @@ program p<F>(g: graph<N>, x: f32[N], y: f32[N, F]) -> (v: f32[N, 2], at: i64[N, 
     assert_eq!(out[1].numbers::<i64>().unwrap(), [0, 1, -1, -1, 4, 2, 5, -1]);
     assert_eq!(out[3].numbers::<f32>().unwrap()[..2], [3.0 + 3.0 + 1.0, 0.0 + 1.0 + 1.0]);
 }
+
+#[test]
+fn a_slice_is_one_whatever_its_caller_calls_the_sizes() {
+    let text = "message drop<F>(src: {x: f32[F]}) -> f32[F] { edge { slice(src.x, 0, F) } reduce sum }
+program p<M>(g: graph<N>, x: f32[N, M - 1], w: f32[M]) -> (y: f32[N, M - 1]) { drop(g, src: {x}) }";
+    let out = run(text, &[graph(), tensor(&[4, 1], &[1f32, 2.0, 3.0, 4.0]), tensor(&[2], &[0f32, 0.0])]);
+    assert_eq!(out[0].numbers::<f32>().unwrap(), [4.0, 0.0, 7.0, 4.0]);
+}

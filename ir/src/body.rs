@@ -85,6 +85,11 @@ impl Body {
         &self.values[value].ty
     }
 
+    /// How many instructions were made, also those that stand nowhere any more.
+    pub fn inst_count(&self) -> usize {
+        self.insts.len()
+    }
+
     /// An instruction's data.
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst]

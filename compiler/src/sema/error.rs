@@ -114,6 +114,10 @@ pub enum SemaError {
     EmptyNotConstant,
     #[error("reducer `{reducer}` is not {law}")]
     BrokenLaw { reducer: String, law: &'static str },
+    #[error("the laws of reducer `{reducer}` cannot be tried")]
+    UntriedLaws { reducer: String },
+    #[error("`step` of reducer `{reducer}` is not `combine` with a lifted message")]
+    StepIsNotCombine { reducer: String },
     #[error("parameter `{name}` of a message {rule}")]
     MessageParam { name: String, rule: &'static str },
     #[error("reducer `{name}` takes {takes}")]
@@ -207,7 +211,7 @@ impl SemaError {
             MessageParam { .. } => "TG0310",
             MissingClause { .. } | ClauseNames { .. } => "TG0311",
             UnknownLaw { .. } => "TG0312",
-            BrokenLaw { .. } => "TG0313",
+            BrokenLaw { .. } | UntriedLaws { .. } | StepIsNotCombine { .. } => "TG0313",
             EdgeResult { .. } => "TG0314",
             ReducerArguments { .. } => "TG0315",
             Recursion { .. } => "TG0401",

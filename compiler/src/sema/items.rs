@@ -360,6 +360,15 @@ fn reducer_types(signature: &Signature, state: &[Param], ast: &ast::Reducer, err
             matches!(ty, Ty::Tensor(t) if t.set.as_ref() == Some(symbol)
                 || t.dims.iter().any(|d| d.as_symbol() == Some(symbol)))
         };
+        let in_type = |ty: &Ty| matches!(ty, Ty::Tensor(t) if t.dims.iter().any(|d| d.symbols().contains(symbol)));
+        let results = signature.result.members().unwrap_or_else(|| vec![signature.result.clone()]);
+        let wanted = state.iter().any(|p| in_type(&p.ty)) || results.iter().any(in_type);
+        if wanted && !state.iter().any(|p| alone(&p.ty)) && !state.iter().any(|p| p.ty.is_error()) {
+            let error = SemaError::Uninferred { callee: signature.name.clone(), symbol: symbol.to_string() };
+            let error = error.at(generic.span).label("no part of the state fixes it");
+            let help = format!("where rows are cut, the state is all there is: give it a part `name: f32[{symbol}]`");
+            errors.push(error.help(help));
+        }
         if !signature.params.iter().any(|p| alone(&p.ty)) {
             let error = SemaError::Uninferred { callee: signature.name.clone(), symbol: symbol.to_string() };
             let error = error.at(generic.span).label("no parameter fixes it");

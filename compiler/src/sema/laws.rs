@@ -14,8 +14,8 @@ use tiga_source::Diagnostic;
 /// The components of a state.
 type State = Vec<Tensor>;
 
-/// Every extent of a reducer under test.
-const EXTENT: i64 = 2;
+/// Every extent of a reducer under test: the first that leaves no type with a negative extent.
+const EXTENTS: [i64; 5] = [2, 3, 5, 8, 32];
 /// Triples of states tried, after those of one plain message each.
 const TRIALS: usize = 300;
 /// Where random numbers start: the same file gets the same answer.
@@ -25,13 +25,38 @@ const SEED: u64 = 0x7469_6761;
 ///
 /// # Errors
 /// A law with a counterexample.
-pub(crate) fn check(reducer: &Reducer, item: &Item<'_>) -> Result<(), Diagnostic> {
-    let extents = reducer.symbols.keys().map(|s| (s.clone(), EXTENT)).collect();
-    let mut trial = Trial { reducer, extents, random: fastrand::Rng::with_seed(SEED) };
+pub(crate) fn check(reducer: &Reducer, item: &Item<'_>) -> Result<(), Box<Diagnostic>> {
+    if !reducer.laws.associative && !reducer.laws.commutative {
+        return Ok(());
+    }
+    let untried = || {
+        let signature = &item.callable.signature;
+        let place = item.callable.ast.laws.first().map_or(signature.span, |n| n.span);
+        let error = SemaError::UntriedLaws { reducer: signature.name.clone() }.at(place);
+        Box::new(error.label("promised here").help("without laws rows are folded from the left, in one piece"))
+    };
+    let trials = EXTENTS.into_iter().map(|extent| {
+        let extents = reducer.symbols.keys().map(|s| (s.clone(), extent)).collect();
+        Trial { reducer, extents, random: fastrand::Rng::with_seed(SEED) }
+    });
+    let runs = |trial: &mut Trial<'_>| trial.lift(true).is_some();
+    let mut trial = trials.into_iter().find_map(|mut t| runs(&mut t).then_some(t)).ok_or_else(untried)?;
     for round in 0..TRIALS {
         // Counterexamples of small whole numbers are the ones that people can follow.
         let plain = round < TRIALS / 3;
-        let Some([a, b, c]) = trial.states(plain) else { return Ok(()) };
+        let [a, b, c] = trial.states(plain).ok_or_else(untried)?;
+        if let Some((state, x, [left, right])) = trial.step(&a, plain).ok_or_else(untried)? {
+            let signature = &item.callable.signature;
+            let place = item.callable.ast.step.as_ref().map_or(signature.span, |clause| clause.span);
+            let error = SemaError::StepIsNotCombine { reducer: signature.name.clone() }.at(place.first("step".len()));
+            return Err(Box::new(
+                error
+                    .note(format!("for the state s = {} and the message x = {x}", trial.show(&state)))
+                    .note(format!("`step(s, x)` is {}", trial.show(&left)))
+                    .note(format!("`combine(s, lift(x))` is {}", trial.show(&right)))
+                    .help("the laws let a row be cut anywhere: leave them out, or make the two agree"),
+            ));
+        }
         let broken = if reducer.laws.associative { trial.associative(&a, &b, &c) } else { None };
         let broken = broken.map(|pair| ("associative", pair)).or_else(|| {
             let pair = if reducer.laws.commutative { trial.commutative(&a, &b) } else { None };
@@ -45,12 +70,14 @@ pub(crate) fn check(reducer: &Reducer, item: &Item<'_>) -> Result<(), Diagnostic
                 "associative" => format!("a = {}, b = {}, c = {}", trial.show(&a), trial.show(&b), trial.show(&c)),
                 _ => format!("a = {}, b = {}", trial.show(&a), trial.show(&b)),
             };
-            return Err(error
-                .label("this does not hold")
-                .note(format!("for the states {states}"))
-                .note(format!("`{left}` is {}", trial.show(&x)))
-                .note(format!("`{right}` is {}", trial.show(&y)))
-                .help("remove the law: without it rows are folded from the left, in one piece"));
+            return Err(Box::new(
+                error
+                    .label("this does not hold")
+                    .note(format!("for the states {states}"))
+                    .note(format!("`{left}` is {}", trial.show(&x)))
+                    .note(format!("`{right}` is {}", trial.show(&y)))
+                    .help("remove the law: without it rows are folded from the left, in one piece"),
+            ));
         }
     }
     Ok(())
@@ -58,6 +85,9 @@ pub(crate) fn check(reducer: &Reducer, item: &Item<'_>) -> Result<(), Diagnostic
 
 /// Two ways to write what should be the same state, and what they are.
 type Broken = [(&'static str, State); 2];
+
+/// A state, a message as it is written, and what `step` makes of them and `combine` of the lifted message.
+type Stepped = (State, String, [State; 2]);
 
 /// A reducer under test.
 struct Trial<'r> {
@@ -82,9 +112,28 @@ impl Trial<'_> {
     }
 
     fn lift(&mut self, plain: bool) -> Option<State> {
-        let types: Vec<TensorType> = self.reducer.message().into_iter().cloned().collect();
-        let message = types.iter().map(|ty| self.message(ty, plain)).collect::<Option<_>>()?;
+        let message = self.values(plain)?;
         run_reducer(self.reducer, self.reducer.lift, &self.extents, message).ok()
+    }
+
+    /// The values of a random message.
+    fn values(&mut self, plain: bool) -> Option<Vec<Tensor>> {
+        let types: Vec<TensorType> = self.reducer.message().into_iter().cloned().collect();
+        types.iter().map(|ty| self.message(ty, plain)).collect()
+    }
+
+    /// Where a row is cut, `step` goes on with what `combine` starts from: whether the two differ on a state and a
+    /// message; `None` if they cannot be run.
+    fn step(&mut self, state: &State, plain: bool) -> Option<Option<Stepped>> {
+        let Some(step) = self.reducer.step else { return Some(None) };
+        let message = self.values(plain)?;
+        let both = state.iter().chain(&message).cloned().collect();
+        let stepped = run_reducer(self.reducer, step, &self.extents, both).ok()?;
+        let lifted = run_reducer(self.reducer, self.reducer.lift, &self.extents, message.clone()).ok()?;
+        let combined = self.combine(state, &lifted)?;
+        let differs = !agree(&stepped, &combined);
+        let shown = message.iter().map(numbers).collect::<Vec<_>>().join(", ");
+        Some(differs.then(|| (state.clone(), shown, [stepped, combined])))
     }
 
     /// A random value of a message's type.
@@ -102,8 +151,13 @@ impl Trial<'_> {
         if dtype == DType::Bool {
             return Scalar::Bool(whole > 0);
         }
-        if plain || !dtype.is_float() {
+        if plain {
             return Scalar::from_i64(dtype, whole);
+        }
+        if !dtype.is_float() {
+            let far = [i64::MIN, i64::MAX, i64::from(i32::MIN), i64::from(i32::MAX)];
+            let extreme = self.random.u8(0..4) == 0;
+            return Scalar::from_i64(dtype, if extreme { far[self.random.usize(0..far.len())] } else { whole });
         }
         match self.random.u8(0..4) {
             0 => Scalar::from_f64(dtype, SPECIAL[self.random.usize(0..SPECIAL.len())]),
@@ -130,13 +184,16 @@ impl Trial<'_> {
 
     /// `{m: 1, o: [2, 3]}`.
     fn show(&self, state: &State) -> String {
-        let part = |(component, value): (&tiga_ir::StateComponent, &Tensor)| {
-            let numbers: Vec<String> = value.elems().iter().map(Scalar::to_string).collect();
-            let shown = if value.shape().is_empty() { numbers.join("") } else { format!("[{}]", numbers.join(", ")) };
-            format!("{}: {shown}", component.name)
-        };
+        let part =
+            |(component, value): (&tiga_ir::StateComponent, &Tensor)| format!("{}: {}", component.name, numbers(value));
         format!("{{{}}}", self.reducer.state.iter().zip(state).map(part).collect::<Vec<_>>().join(", "))
     }
+}
+
+/// A number, or numbers in brackets.
+fn numbers(value: &Tensor) -> String {
+    let numbers: Vec<String> = value.elems().iter().map(Scalar::to_string).collect();
+    if value.shape().is_empty() { numbers.join("") } else { format!("[{}]", numbers.join(", ")) }
 }
 
 /// Whether two states are the same up to rounding.

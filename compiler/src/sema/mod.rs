@@ -175,7 +175,7 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
     let inside = messages.flat_map(|m| m.edge.reducers.iter().map(move |r| (r, &m.edge)));
     let declared = declared_reducers(emitter, ir)?;
     for (item, reducer) in emitter.table.reducers.iter().zip(&declared) {
-        laws::check(reducer, item).map_err(Box::new)?;
+        laws::check(reducer, item)?;
     }
     for (reducer, body) in plain.chain(inside).chain(of_edges) {
         match reducer {
@@ -201,7 +201,8 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
 /// The reducers of a file.
 fn declared_reducers(emitter: Emitter<'_>, module: &Module) -> Result<Vec<Reducer>, Box<Diagnostic>> {
     let mut out = Vec::new();
-    for (item, body) in emitter.table.reducers.iter().zip(emitter.bodies.reducers.iter().flatten()) {
+    for (item, body) in emitter.table.reducers.iter().zip(&emitter.bodies.reducers) {
+        let body = body.as_ref().expect("a file with errors is not emitted");
         let signature = &item.callable.signature;
         out.push(emitter.reducer(item, body, module).map_err(|e| Box::new(not_emitted(e, signature)))?);
     }

@@ -1,6 +1,7 @@
 //! Reducers of the language that are written in it, as reducers of the IR.
 
 use super::emit::{Emitter, Limits, Places};
+use super::hir::Entity;
 use super::infer::Domain;
 use super::{SemaOptions, Table, bodies, declared_reducers};
 use crate::builtin::PRELUDE;
@@ -12,8 +13,8 @@ use tiga_source::Sources;
 /// A reducer of the prelude.
 pub(super) struct Entry {
     pub(super) reducer: Reducer,
-    /// How many of its message's values are positions that it asks for; they come last.
-    pub(super) positions: usize,
+    /// The positions that it asks for: the last values of its message.
+    pub(super) positions: Vec<Entity>,
     /// Its doc comment.
     about: String,
 }
@@ -22,7 +23,7 @@ impl Entry {
     /// The values of a message that an edge function gives.
     pub(super) fn values(&self) -> impl Iterator<Item = &TensorType> {
         let message = self.reducer.message();
-        let given = message.len() - self.positions;
+        let given = message.len() - self.positions.len();
         message.into_iter().take(given)
     }
 
@@ -65,7 +66,7 @@ fn compile(element: Option<DType>) -> Vec<Entry> {
     let emitter = Emitter { table: &table, bodies: &bodies, sources: &sources, limits: &limits, places: &places };
     let reducers = declared_reducers(emitter, &Module::new()).expect("the prelude has code");
     assert!(errors.is_empty(), "the prelude has no errors");
-    let positions = bodies.reducers.iter().flatten().map(|body| body.positions().len());
+    let positions = bodies.reducers.iter().flatten().map(|body| body.positions());
     let docs = table.reducers.iter().map(|item| item.callable.item.docs.join(" "));
     let entry = |((reducer, positions), about)| Entry { reducer, positions, about };
     reducers.into_iter().zip(positions).zip(docs).map(entry).collect()

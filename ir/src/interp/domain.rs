@@ -7,7 +7,6 @@ use super::machine::{Frame, Machine, Val, enter_value, leave_value, operand};
 use super::sizes::Sizes;
 use super::value::{Tensor, Value};
 use super::{InterpError, Options};
-use crate::ops::sum_of;
 use crate::{InstData, Key, Level, Module, Reducer, Scalar, TensorType, Value as Handle};
 use tiga_abi::DType;
 
@@ -65,11 +64,11 @@ impl<'m> Machine<'m> {
         reduction.results(state)
     }
 
-    /// The sum over a set of outer products, the first one and then each further one added to it.
+    /// Outer products, over the set.
     pub fn contract(&self, frame: &Frame<'m>, data: &InstData) -> Run<Vec<Tensor>> {
         let (x, y) = (operand(data, 0)?, operand(data, 1)?);
         let (of_x, of_y) = (tensor_type(frame, x)?, tensor_type(frame, y)?);
-        let reducer = self.reducer(Some(&sum_of(of_x.dtype).into()))?;
+        let reducer = self.reducer(data.attrs.reducer())?;
         let message = TensorType::tensor(of_x.dtype, [of_x.dims.as_slice(), &of_y.dims].concat());
         let mut reduction = self.reduction(reducer, &message, false, frame)?;
         let (x, y) = (frame.tensor(x)?.clone(), frame.tensor(y)?.clone());

@@ -3,7 +3,7 @@
 use super::error::{Run, malformed};
 use super::machine::{Frame, Machine, operand};
 use super::value::Tensor;
-use crate::{Attrs, InstData, Scalar, TensorType, Value as Handle, ops};
+use crate::{Attrs, InstData, Scalar, TensorType, Type, Value as Handle, ops};
 use tiga_abi::DType;
 
 /// The index of each element of a shape, in row-major order.
@@ -145,21 +145,42 @@ impl<'m> Machine<'m> {
     pub fn gather_set(&self, frame: &Frame<'m>, data: &InstData) -> Run<Tensor> {
         let ids = frame.tensor(operand(data, 1)?)?.clone();
         let value = operand(data, 0)?;
-        let count = ids.shape().len();
-        let whole;
-        let field = match frame.memory(value) {
-            Ok(memory) => {
-                whole = memory.load(&[], self.iteration.get())?;
-                &whole
-            }
-            Err(_) => frame.tensor(value)?,
+        if let Type::Tensor(_) = frame.body.ty(value) {
+            let field = frame.tensor(value)?;
+            let row = |id: usize| Ok(field.row(id));
+            return self.gathered(&ids, field.dtype(), field.shape(), row);
+        }
+        let memory = frame.memory(value)?;
+        let shape = memory.shape();
+        let count = shape.first().copied().unwrap_or(0);
+        let row = |id: usize| match id < count {
+            true => memory.load(&[id as i64], self.iteration.get()).map(Some),
+            false => Ok(None),
         };
-        let (_, features) = field.shape().split_first().ok_or_else(|| malformed("a field is expected"))?;
+        self.gathered(&ids, memory.dtype(), &shape, row)
+    }
+
+    /// For each index the row there, or zeros.
+    fn gathered(
+        &self,
+        ids: &Tensor,
+        dtype: DType,
+        field: &[usize],
+        row: impl Fn(usize) -> Run<Option<Tensor>>,
+    ) -> Run<Tensor> {
+        let (_, features) = field.split_first().ok_or_else(|| malformed("a field is expected"))?;
         let shape = [ids.shape(), features].concat();
-        self.rearranged(field, shape, |index| {
-            let (wanted, features) = index.split_at(count);
-            let id = usize::try_from(at(&ids, wanted)?.as_i64()?).ok()?;
-            Some([&[id], features].concat())
-        })
+        let mut elems = Vec::with_capacity(self.elements(&shape)?);
+        for id in ids.elems() {
+            let found = match id.as_i64().and_then(|id| usize::try_from(id).ok()) {
+                Some(id) => row(id)?,
+                None => None,
+            };
+            match found {
+                Some(found) => elems.extend_from_slice(found.elems()),
+                None => elems.extend(std::iter::repeat_n(Scalar::from_i64(dtype, 0), features.iter().product())),
+            }
+        }
+        Ok(Tensor::of_elems(dtype, shape, elems))
     }
 }

@@ -1,5 +1,7 @@
-//! `contract`: over a set, the sum of outer products.
+//! `contract`: a reduction over a set of outer products.
 
+use super::apply::fit_message;
+use super::reduce::named;
 use crate::{Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
 
 struct Contract;
@@ -17,7 +19,10 @@ impl OpDef for Contract {
             (Some(a), Some(b))
                 if a.set.is_some() && a.set == b.set && a.dtype == b.dtype && a.dtype != tiga_abi::DType::Bool =>
             {
-                Ok(vec![TensorType::tensor(a.dtype, [a.dims.as_slice(), &b.dims].concat()).into()])
+                let product = TensorType::tensor(a.dtype, [a.dims.as_slice(), &b.dims].concat());
+                let reducer = named(op)?;
+                let fit = fit_message(op, 0, reducer, &[&product])?;
+                Ok(fit.all_outside(&reducer.outs).into_iter().map(Type::from).collect())
             }
             _ => Err(TypeError::Shapes {
                 op: op.name(),
@@ -28,6 +33,5 @@ impl OpDef for Contract {
     }
 }
 
-/// `contract %x, %y`: Σ over the entities of the products of an element of `%x` with one of `%y`, by the reducer
-/// `sum` of their type.
+/// `contract %x, %y with(@sum)`: over the entities, the products of each element of `%x` with each of `%y`, reduced.
 pub const CONTRACT: Op = Op(&Contract);

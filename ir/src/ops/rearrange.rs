@@ -42,7 +42,9 @@ impl OpDef for Slice {
         let mut others = tensor.dims.clone();
         others[axis] = dims.dims[axis].clone();
         let left = tensor.dims[axis].sub(begin).sub(&dims.dims[axis]);
-        if others != dims.dims || ![begin, &dims.dims[axis], &left].into_iter().all(never_negative) {
+        if others != dims.dims
+            || ![begin, &dims.dims[axis], &left].into_iter().all(|part| never_negative(part, &tensor.dims[axis]))
+        {
             return Err(op.wrong(0, format!("a tensor of which {dims} is a part from {begin} on")));
         }
         Ok(vec![dims.clone().into()])
@@ -60,9 +62,19 @@ impl OpDef for Slice {
 /// `slice %tensor begin(P) axis(k) dims(f32[N, 4])`: positions from `begin` on, as many as `dims` says.
 pub const SLICE: Op = Op(&Slice);
 
-/// Whether an extent is at least 0 whatever its symbols are: extents are, so that no term may be negative.
-pub fn never_negative(extent: &Poly) -> bool {
-    extent.terms().iter().all(|(coefficient, _)| *coefficient >= 0)
+/// Whether a part of an axis is at least 0 whatever the symbols are. Symbols are, so that it is where no term is
+/// negative; and the axis is, so that it is where a multiple of it is left when the axis is taken off some times.
+pub fn never_negative(part: &Poly, axis: &Poly) -> bool {
+    const MOST: i64 = 8;
+    let plain = |extent: &Poly| extent.terms().iter().all(|(coefficient, _)| *coefficient >= 0);
+    plain(part)
+        || (1..=MOST).any(|times| {
+            let mut left = part.mul(&Poly::constant(times));
+            (0..MOST).any(|_| {
+                left = left.sub(axis);
+                plain(&left)
+            })
+        })
 }
 
 struct Permute;

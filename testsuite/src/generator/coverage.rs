@@ -115,7 +115,7 @@ impl Coverage {
             MOVING.into_iter().for_each(|op| both(op.name(), dtype));
             if dtype != DType::Bool {
                 both("matmul", dtype);
-                both("contract", dtype);
+                both("contract sum", dtype);
                 both("scan_axis", dtype);
             }
         }

@@ -195,7 +195,8 @@ impl Writer<'_, '_> {
         let x = self.pick(pool, narrow)?;
         let of_x = self.tensor(x);
         let y = self.pick(pool, |t| narrow(t) && t.set == of_x.set && t.dtype == of_x.dtype)?;
-        self.builder.value(ops::CONTRACT, &[x, y], Attrs::new()).ok()
+        let with = Attr::Name(ops::sum_of(of_x.dtype).into());
+        self.builder.value(ops::CONTRACT, &[x, y], Attrs::new().with(Key::With, with)).ok()
     }
 
     fn fill(&mut self, pool: &[Value]) -> Option<Value> {

@@ -172,10 +172,8 @@ impl Lowering<'_> {
         let field = self.body().ty(data.operands[0]).as_tensor().expect("verified: a field");
         let set = field.set.clone().expect("verified: a field has a set");
         let result = self.body().ty(data.results[0]).as_tensor().expect("verified: reductions yield tensors");
-        let (reducer, message) = match data.attrs.reducer() {
-            Some(reducer) => (reducer.clone(), field.element()),
-            None => (ops::sum_of(field.dtype).into(), result.clone()),
-        };
+        let reducer = data.attrs.reducer().expect("verified: a reduction has a reducer").clone();
+        let message = if data.op == ops::CONTRACT { result.clone() } else { field.element() };
         let shape = self.law.set(self.out.reducers[&reducer].laws, &width(&message));
         let mut params = Params::default();
         params.inputs.extend(data.operands.iter().copied());

@@ -35,7 +35,7 @@ pub fn lower(module: &Module, law: &ReductionLaw) -> Result<Module, LowerError> 
 fn add_sums(func: &Func, out: &mut Module) {
     for inst in func.body.walk(func.region) {
         let data = func.body.inst(inst);
-        if (data.op == ops::MATMUL || data.op == ops::CONTRACT)
+        if data.op == ops::MATMUL
             && let Some(dtype) = func.body.ty(data.results[0]).dtype()
         {
             BuiltinReducer::Sum.add_to(out, dtype);

@@ -90,6 +90,9 @@ pub(super) struct Emit<'a> {
 /// Values that may be generated inside each other.
 const MAX_DEPTH: usize = 200;
 
+/// Instructions of a kernel: an operand that is read at several positions is generated for each.
+const MAX_INSTRUCTIONS: usize = 3_000_000;
+
 impl<'a> Emit<'a> {
     pub(super) fn new(module: &'a Module, source: &'a Func, kernel: Func, simd_bytes: u32) -> Self {
         let block = kernel.body.entry(kernel.region);
@@ -263,6 +266,9 @@ impl<'a> Emit<'a> {
         };
         if self.depth == MAX_DEPTH {
             return Err(self.unsupported("a chain of so many elements, concatenations and reductions"));
+        }
+        if self.kernel.body.inst_count() > MAX_INSTRUCTIONS {
+            return Err(self.unsupported("so much code in one kernel"));
         }
         self.depth += 1;
         let generated = self.inst(frame, inst, value, at)?;

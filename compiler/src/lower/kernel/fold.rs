@@ -382,7 +382,8 @@ impl<'a> Emit<'a> {
             Some(step) => self.step(fold, step, state, &message)?,
             None => self.combine(fold, state, &lifted)?,
         };
-        if fold.reducer.has_identity() {
+        // `step` of the identity need not be `lift`.
+        if fold.reducer.has_identity() && fold.reducer.step.is_none() {
             return Ok(combined);
         }
         self.choose_states(fold, have, &combined, &lifted)

@@ -206,7 +206,7 @@ impl<'a> Emit<'a> {
 
     /// A value where a condition holds, else another one: one element is generated under a branch, lanes are masked
     /// already.
-    fn inside_or(
+    pub(super) fn inside_or(
         &mut self,
         frame: &mut Frame<'a>,
         inside: Value,
@@ -224,9 +224,9 @@ impl<'a> Emit<'a> {
         frame.enter();
         let value = value(self, frame);
         frame.leave();
-        let value = value?;
-        let from = std::mem::replace(&mut self.block, branch);
         // A scalar condition may choose between lanes.
+        let value = if self.is_vector(otherwise) { self.vector(value?)? } else { value? };
+        let from = std::mem::replace(&mut self.block, branch);
         let otherwise = if self.is_vector(value) { self.vector(otherwise)? } else { otherwise };
         let (joined, result) = self.block_like(&[otherwise]);
         self.branch(inside, (there, &[]), (joined, &[otherwise]))?;

@@ -3,7 +3,7 @@
 
 use super::LowerError;
 use super::emit::{Emit, Frame, Index};
-use tiga_ir::{Attrs, Inst, Value, ops};
+use tiga_ir::{Attrs, Inst, Scalar, Value, ops};
 
 impl<'a> Emit<'a> {
     pub(super) fn scan(&mut self, frame: &mut Frame<'a>, inst: Inst, at: &[Index]) -> Result<Value, LowerError> {
@@ -18,7 +18,10 @@ impl<'a> Emit<'a> {
             Index::At(position) => (self.op(ops::ADD, &[position, one])?, None),
             lanes => (end, self.each(lanes)?.map(|(positions, _)| positions)),
         };
-        let first = self.scanned(frame, operand, at, axis, zero)?;
+        // Lanes that a mask switches off may be all there are, and then there may be no element at all.
+        let nothing = self.constant(Scalar::from_i64(ty.dtype, 0));
+        let some = self.op(ops::LT, &[zero, end])?;
+        let first = self.inside_or(frame, some, nothing, |emit, frame| emit.scanned(frame, operand, at, axis, zero))?;
         let first = if positions.is_some() { self.vector(first)? } else { first };
         let (head, carried) = self.block_like(&[one, first]);
         let (inside, done) = (self.new_block(), self.new_block());

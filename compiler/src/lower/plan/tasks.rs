@@ -230,6 +230,13 @@ fn role(func: &Func, parameter: &str, mode: Mode) -> Role {
         return Role::Out;
     }
     let insts = body.walk(func.region);
+    // Where all of it is read, it is no row of anything.
+    let whole = |data: &tiga_ir::InstData| {
+        data.operands.iter().enumerate().any(|(i, v)| data.op.whole(i) && Some(v) == memory.as_ref())
+    };
+    if insts.iter().any(|i| whole(body.inst(*i))) {
+        return Role::Param;
+    }
     let load = insts.iter().map(|i| body.inst(*i)).find(|d| d.op == ops::LOAD && d.operands.first() == memory.as_ref());
     match load.and_then(|d| d.operands.get(1)) {
         None => Role::Param,
@@ -237,12 +244,15 @@ fn role(func: &Func, parameter: &str, mode: Mode) -> Role {
     }
 }
 
-/// Whether an index is the edge or the source of an element of a reduction.
+/// Whether an index is the edge or the source of an element of a reduction, or of an iteration over edges.
 fn edge_index(func: &Func, index: Value) -> Option<Role> {
     let body = &func.body;
     for inst in body.walk(func.region) {
         let data = body.inst(inst);
-        if data.op == ops::REDUCE && matches!(data.attrs.over(), Some(Over::Neighbours | Over::Leaf | Over::Edges)) {
+        let of_edges = data.op == ops::FOR && data.attrs.space() == Some(&Space::Edges);
+        if of_edges
+            || data.op == ops::REDUCE && matches!(data.attrs.over(), Some(Over::Neighbours | Over::Leaf | Over::Edges))
+        {
             let params = &body.block(body.entry(data.regions[0])).params;
             match params.iter().position(|p| *p == index) {
                 Some(1) => return Some(Role::Edge),

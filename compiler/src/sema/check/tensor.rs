@@ -4,8 +4,8 @@ use super::super::error::SemaError;
 use super::super::hir::{Axis, Composite, Expr, Kind, ReducerUse};
 use super::super::infer::{Domain, Elem};
 use super::super::ty::{Tensor, Ty};
+use super::Checker;
 use super::builtin::integer;
-use super::{Checker, count};
 use crate::builtin::BuiltinReducer;
 use tiga_abi::{DType, Poly};
 use tiga_ir::ops::{self, never_negative};
@@ -87,7 +87,7 @@ impl Checker<'_> {
         let index = if written < 0 { written + rank } else { written };
         if !(0..rank).contains(&index) {
             let error = SemaError::NoAxis { found: format!("`{}`", self.show(&value.ty)), axis: written.to_string() };
-            let axes = count(tensor.rank(), "axis").replace("axiss", "axes");
+            let axes = if tensor.rank() == 1 { "1 axis".to_owned() } else { format!("{} axes", tensor.rank()) };
             let axes = format!("it has {axes}, numbered from 0, or from −1 at the end");
             let diagnostic = self.point_at_declarations(error.at(axis.span).label("no such axis"), [value]);
             self.report(diagnostic.note(axes));
@@ -178,7 +178,8 @@ impl Checker<'_> {
         let feature = self.feature_axis(callee, axis, &value, &tensor)?;
         let (begin, end) = (begin?, end?);
         let extent = &tensor.dims[feature];
-        if !never_negative(&end.sub(&begin)) || !never_negative(&extent.sub(&end)) {
+        let parts = [&begin, &end.sub(&begin), &extent.sub(&end)];
+        if !parts.into_iter().all(|part| never_negative(part, extent)) {
             let error = SemaError::Slice { begin: begin.to_string(), end: end.to_string(), extent: extent.to_string() };
             let place = written[1].span.to(written[2].span);
             let diagnostic = error.at(place).label("not known to lie there");

@@ -249,10 +249,7 @@ impl<'a> Frame<'a> {
         match reducer {
             ReducerUse::Builtin(..) => Vec::new(),
             ReducerUse::Top(..) => vec![Entity::Edge],
-            ReducerUse::Prelude(name, _) => {
-                let count = prelude::reducer(name).map_or(0, |entry| entry.positions);
-                Entity::ALL.into_iter().take(count).collect()
-            }
+            ReducerUse::Prelude(name, _) => prelude::reducer(name).map_or(Vec::new(), |entry| entry.positions.clone()),
             ReducerUse::Declared(index) => {
                 self.emitter.bodies.reducers[*index].as_ref().map_or(Vec::new(), |body| body.positions())
             }

@@ -30,7 +30,10 @@ impl Frame<'_> {
                 (ops::GATHER_AXIS, &pair[..], Attrs::new().with(Key::Axis, Attr::Int(*axis)))
             }
             Kind::GatherSet(pair) => (ops::GATHER_SET, &pair[..], Attrs::new()),
-            Kind::Contract(pair) => (ops::CONTRACT, &pair[..], Attrs::new()),
+            Kind::Contract(pair) => {
+                let sum = ops::sum_of(self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype));
+                (ops::CONTRACT, &pair[..], Attrs::new().with(Key::With, Attr::Name(sum.into())))
+            }
             _ => return Ok(None),
         };
         let operands = self.singles(b, operands)?;
