@@ -20,6 +20,7 @@ pub fn shrink(case: Case, fails: impl Fn(&Case) -> bool) -> Case {
             Shrinker::instructions,
             Shrinker::nests,
             Shrinker::regions,
+            Shrinker::callees,
             Shrinker::parameters,
             Shrinker::features,
             Shrinker::edges,
@@ -154,6 +155,36 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
                 let parts = self.parts(self.func().body.inst(inst));
                 smaller |= self.take_func(|func| drop_operand(&mut func.body, inst, &parts, index));
             }
+        }
+        smaller
+    }
+
+    /// Programs that are called without the results that nothing uses, and without what is then dead in them.
+    fn callees(&mut self) -> bool {
+        let func = self.func();
+        let calls: Vec<Inst> =
+            func.body.walk(func.region).into_iter().filter(|i| func.body.inst(*i).op == ops::CALL).collect();
+        // Several calls of one program would have to agree.
+        let [call] = calls.as_slice() else { return false };
+        let mut smaller = false;
+        for index in (0..func.body.inst(*call).results.len()).rev() {
+            let func = self.func();
+            let data = func.body.inst(*call);
+            let (result, last) = (data.results[index], data.results.len() == 1);
+            if last || used(&func.body, func.region).contains(&result) {
+                continue;
+            }
+            let name = data.attrs.callee().expect("a call has a callee").clone();
+            let mut candidate = self.case.clone();
+            let caller = candidate.module.funcs.get_mut(&candidate.program).expect("a case has its program");
+            caller.body.retain_results(*call, |v| v != result);
+            let callee = candidate.module.funcs.get_mut(&name).expect("verified: the callee is there");
+            callee.results.remove(index);
+            drop_yield(&mut callee.body, callee.region, index);
+            sweep(&mut callee.body, callee.region);
+            let named: BTreeSet<Arc<str>> = candidate.module.funcs.values().flat_map(reducers).collect();
+            candidate.module.reducers.retain(|name, _| named.contains(&**name));
+            smaller |= self.take(candidate);
         }
         smaller
     }
