@@ -159,7 +159,7 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
         smaller
     }
 
-    /// Programs that are called without the results that nothing uses, and without what is then dead in them.
+    /// Programs that are called without the results and parameters that nothing uses, and what is then dead.
     fn callees(&mut self) -> bool {
         let func = self.func();
         let calls: Vec<Inst> =
@@ -184,6 +184,28 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
             sweep(&mut callee.body, callee.region);
             let named: BTreeSet<Arc<str>> = candidate.module.funcs.values().flat_map(reducers).collect();
             candidate.module.reducers.retain(|name, _| named.contains(&**name));
+            smaller |= self.take(candidate);
+        }
+        smaller | self.arguments(*call)
+    }
+
+    /// A call without the arguments that the callee does not use; they fix its sizes, so that some must stay.
+    fn arguments(&mut self, call: Inst) -> bool {
+        let mut smaller = false;
+        for index in (1..self.func().body.inst(call).operands.len()).rev() {
+            let name = self.func().body.inst(call).attrs.callee().expect("a call has a callee").clone();
+            let callee = &self.case.module.funcs[&name];
+            let param = callee.params()[index];
+            if used(&callee.body, callee.region).contains(&param) {
+                continue;
+            }
+            let mut candidate = self.case.clone();
+            let callee = candidate.module.funcs.get_mut(&name).expect("verified: the callee is there");
+            let entry = callee.body.entry(callee.region);
+            callee.body.retain_params(entry, |v| v != param);
+            let caller = candidate.module.funcs.get_mut(&candidate.program).expect("a case has its program");
+            caller.body.inst_mut(call).operands.remove(index);
+            sweep(&mut caller.body, caller.region);
             smaller |= self.take(candidate);
         }
         smaller
