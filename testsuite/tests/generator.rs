@@ -129,6 +129,8 @@ fn a_failing_case_shrinks_to_its_cause() {
         assert!(small.inputs.features <= 2, "{small}");
         let edges = |value: &Value| if let Value::Rel(g) = value { g.num_edges() } else { 0 };
         assert!(small.inputs.values.iter().map(edges).sum::<usize>() <= 2, "{small}");
-        assert!(func.results.len() == 1 && func.params().len() <= 3, "{small}");
+        // A parameter that nothing reads stays where it alone fixes a size: of `f32[N, 2*F]` alone nobody knows F.
+        let read = |v: &tiga_ir::Value| insts.iter().any(|i| func.body.inst(*i).operands.contains(v));
+        assert!(func.results.len() == 1 && func.params().iter().filter(|v| read(v)).count() <= 3, "{small}");
     }
 }
