@@ -104,7 +104,7 @@ impl<'m> Machine<'m> {
         self.elements(&shape)?;
         let mut elems = tensor.elems().to_vec();
         for i in 0..elems.len() {
-            if i / inner % shape[axis] > 0 {
+            if !(i / inner).is_multiple_of(shape[axis]) {
                 let sum = ops::ADD.eval(&[elems[i - inner], elems[i]], &Attrs::new());
                 elems[i] = sum.ok_or_else(|| malformed("the op works on no elements"))?;
             }

@@ -310,7 +310,7 @@ impl<'m> Machine<'m> {
         let Field { shape, mut elems } = self.field(data, 0)?.clone();
         let inner: usize = shape[axis + 1..].iter().product();
         for i in 0..elems.len() {
-            if i / inner % shape[axis] > 0 {
+            if !(i / inner).is_multiple_of(shape[axis]) {
                 let sum = element(ops::ADD, &Attrs::new(), &[elems[i - inner], elems[i]]);
                 elems[i] = sum.ok_or(Unbounded::Op("scan_axis"))?;
             }

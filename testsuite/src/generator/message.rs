@@ -9,6 +9,9 @@ fn is_constant(extent: &Poly) -> bool {
     extent.as_constant().is_some()
 }
 
+/// A reducer and the types of its message; without one, the type of what an edge gives.
+type Reduction = (Option<Reducer>, Vec<TensorType>);
+
 /// The fields and tensors that a message reads.
 struct Reads {
     /// The relation first.
@@ -72,7 +75,7 @@ impl Writer<'_, '_> {
     }
 
     /// The edge region, and the reducers with the types of the messages that it yields; some values are the edge's own.
-    fn edge(&mut self, reads: &Reads) -> (Region, Vec<(Option<Reducer>, Vec<TensorType>)>) {
+    fn edge(&mut self, reads: &Reads) -> (Region, Vec<Reduction>) {
         let params = Self::unnamed(self.elements(reads, |_| true));
         let rng = &mut *self.rng;
         self.builder.region(params, |b, values| {

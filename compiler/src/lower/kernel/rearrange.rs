@@ -108,7 +108,7 @@ impl<'a> Emit<'a> {
                 None => position,
             });
         }
-        let flat = flat.map_or_else(|| self.i64(0), |flat| flat);
+        let flat = flat.unwrap_or_else(|| self.i64(0));
         Ok(if self.is_vector(flat) { Index::Each(flat, mask) } else { Index::At(flat) })
     }
 

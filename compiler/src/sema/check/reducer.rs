@@ -295,7 +295,7 @@ fn scalar_of(ty: &Ty) -> Ty {
 }
 
 /// The names of a clause with the types of what they stand for.
-fn named<'c>(clause: &'c ast::Clause, types: impl IntoIterator<Item = Ty>) -> Vec<(&'c str, Ty, Span)> {
+fn named(clause: &ast::Clause, types: impl IntoIterator<Item = Ty>) -> Vec<(&str, Ty, Span)> {
     clause.names.iter().zip(types).map(|(name, ty)| (name.text.as_str(), ty, name.span)).collect()
 }
 
