@@ -2,38 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
-use tiga_ir::interp::{Element, Relation, Tensor, Value, run_domain};
-use tiga_ir::{Module, parse_module, print_module, verify};
+mod evaluated;
+
+use evaluated::{graph, module, tensor};
+use tiga_ir::interp::{Tensor, Value};
 use tigac::driver::Front;
 use tigac::sema::SemaOptions;
 
-#[track_caller]
-fn module(text: &str) -> Module {
-    let front = Front::of_text("model.tg", text.into(), &SemaOptions::default()).unwrap();
-    let shown: Vec<String> = front.diagnostics.iter().map(|d| d.render(&front.sources, false)).collect();
-    assert!(shown.is_empty(), "{}", shown.join("\n"));
-    let module = front.analysis.ir;
-    verify::verify(&module, verify::Machine::FULL).unwrap_or_else(|e| panic!("{e}\n{}", print_module(&module)));
-    let printed = print_module(&module);
-    assert_eq!(print_module(&parse_module("model.tir", &printed).unwrap()), printed);
-    module
-}
-
-fn tensor<T: Element>(shape: &[usize], numbers: &[T]) -> Value {
-    Value::Tensor(Tensor::of(shape, numbers).unwrap())
-}
-
-/// Four rows: two messages, none, three, one.
-fn graph() -> Value {
-    Value::from(Relation::csr(4, vec![0, 2, 2, 5, 6], vec![0, 2, 1, 0, 3, 3]).unwrap())
-}
-
+/// The results of program `p`, whose first argument is the graph.
 #[track_caller]
 fn run(text: &str, args: &[Value]) -> Vec<Tensor> {
-    let module = module(text);
-    let args: Vec<Value> = [&[graph()], args].concat();
-    let results = run_domain(&module, "p", &args).unwrap_or_else(|e| panic!("{e}\n{}", print_module(&module)));
-    results.into_iter().map(|v| v.as_tensor().unwrap().clone()).collect()
+    evaluated::run(text, &[&[graph()], args].concat())
 }
 
 #[track_caller]

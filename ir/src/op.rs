@@ -4,8 +4,9 @@
 //! in [`crate::ops`]); those that a kernel may contain also have a [`KernelOp`], which is closed on
 //! purpose: a new one is a compile error in every backend.
 
-use crate::{Attrs, Body, Inst, Module, Nest, Region, Scalar, Type, Value};
+use crate::{Attrs, Body, Inst, Module, Nest, Region, Scalar, TensorType, Type, Value};
 use std::fmt;
+use tiga_abi::Symbol;
 
 /// A level of the IR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -272,6 +273,21 @@ impl<'a> OpView<'a> {
         if found == expected { Ok(()) } else { Err(TypeError::Arity { op: self.name(), expected, found }) }
     }
 
+    /// The feature axis that the attribute `axis` names, which operand 0 must have.
+    pub fn feature_axis(self, tensor: &TensorType) -> Result<usize, TypeError> {
+        let axis = *self.attrs().axis().ok_or_else(|| self.missing(crate::Key::Axis))?;
+        let axis = usize::try_from(axis).ok().filter(|a| *a < tensor.dims.len());
+        axis.ok_or_else(|| self.wrong(0, "a tensor with that axis"))
+    }
+
+    /// The set of operands 0 and 1, of which one may have none.
+    pub fn common_set(self, first: &TensorType, second: &TensorType) -> Result<Option<Symbol>, TypeError> {
+        match (&first.set, &second.set) {
+            (Some(a), Some(b)) if a != b => Err(self.wrong(1, format!("a tensor over {a}, or without a set"))),
+            (a, b) => Ok(a.clone().or_else(|| b.clone())),
+        }
+    }
+
     /// The error that operand `index` is not `expected`.
     pub fn wrong(self, index: usize, expected: impl Into<String>) -> TypeError {
         match self.operand(index) {
@@ -357,6 +373,10 @@ pub trait OpDef: Sync {
         let _ = index;
         false
     }
+    /// Whether one row of its results is the same op on one row of its operands, as it is for elementwise ops.
+    fn nests_as_it_is(&self) -> bool {
+        false
+    }
     /// One row of its results from one row of its operands, if that is all they depend on: what becomes of a domain op
     /// inside a loop. An operand that is a relation is passed as it is.
     fn nest(
@@ -365,7 +385,7 @@ pub trait OpDef: Sync {
         nest: &mut Nest<'_, '_>,
         operands: &[Value],
     ) -> Option<Result<Vec<Value>, TypeError>> {
-        self.elementwise().map(|_| nest.same(op, operands))
+        (self.elementwise().is_some() || self.nests_as_it_is()).then(|| nest.same(op, operands))
     }
     /// What it may be replaced by without changing a bit (NaN payloads aside), if there is something simpler.
     fn fold(&self, op: OpView<'_>) -> Option<Fold> {

@@ -11,12 +11,6 @@ static TOOLS: LazyLock<Tools> = LazyLock::new(|| {
     Tools::new(Path::new(env!("CARGO_MANIFEST_DIR")), Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap()
 });
 
-fn command(folder: &Path, name: &str, arguments: &[&str]) {
-    let output = TOOLS.command(name).args(arguments).current_dir(folder).output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{name} {arguments:?}\n{}{error}", String::from_utf8_lossy(&output.stdout));
-}
-
 /// Saves a graph's edges in the order of `positions`, with a weight for each.
 fn save_edges(folder: &Path, name: &str, graph: &GraphFile, positions: &[usize], weights: &[f32]) {
     let dst = graph.csr.destinations();
@@ -41,13 +35,13 @@ fn run(folder: &Path, cora: &Path, graph: &str, weights: &str, expected: &str, r
     let inputs: Vec<&str> = inputs.iter().flat_map(|(flag, value)| [*flag, value]).collect();
     let check = if expected.is_empty() { vec!["--out", "scores.npy"] } else { vec!["--expect", expected] };
     let tolerance = if expected.is_empty() { vec![] } else { vec!["--rtol", rtol, "--atol", rtol] };
-    command(folder, "tiga", &[&["run", "gcn.tgb"], &inputs[..], &check, &tolerance].concat());
+    TOOLS.succeeds(folder, "tiga", &[&["run", "gcn.tgb"], &inputs[..], &check, &tolerance].concat());
 }
 
 fn compiled() -> PathBuf {
     let folder = TOOLS.scratch("edge-index").unwrap();
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/run/inputs/weighted-gcn.tg");
-    command(&folder, "tigac", &[model, "-o", "gcn.tgb"]);
+    TOOLS.succeeds(&folder, "tigac", &[model, "-o", "gcn.tgb"]);
     folder
 }
 

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
 use std::sync::LazyLock;
 use testsuite::lit::Tools;
 use tiga_abi::DType;
@@ -15,19 +14,11 @@ static TOOLS: LazyLock<Tools> = LazyLock::new(|| {
     Tools::new(Path::new(env!("CARGO_MANIFEST_DIR")), Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap()
 });
 
-/// Runs a command of the project and gives what it printed; it must succeed.
-fn command(folder: &Path, name: &str, arguments: &[&str]) -> String {
-    let output: Output = TOOLS.command(name).args(arguments).current_dir(folder).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{name} {arguments:?}\n{text}");
-    text
-}
-
 /// A folder with the bundle of the model.
 fn compiled(test: &str) -> PathBuf {
     let folder = TOOLS.scratch(test).unwrap();
     let model = format!("{}/../examples/gcn.tg", env!("CARGO_MANIFEST_DIR"));
-    command(&folder, "tigac", &[&model, "-o", "gcn.tgb"]);
+    TOOLS.succeeds(&folder, "tigac", &[&model, "-o", "gcn.tgb"]);
     folder
 }
 
@@ -74,7 +65,7 @@ fn cora_has_the_scores_and_the_accuracy_of_the_oracle() {
     let inputs: Vec<&str> = inputs.iter().flat_map(|(flag, value)| [*flag, value]).collect();
     let expected = at("gcn_logits_f64.npy");
     let check = ["--expect", &expected, "--rtol", "1e-4", "--atol", "1e-5", "--out", "logits.npy"];
-    let text = command(&folder, "tiga", &[&["run", "gcn.tgb"], &inputs[..], &check].concat());
+    let text = TOOLS.succeeds(&folder, "tiga", &[&["run", "gcn.tgb"], &inputs[..], &check].concat());
     assert!(text.contains("logits: as expected: 0 of 18956"), "{text}");
     let found = predicted(&f32s(&folder.join("logits.npy")), 7);
     let labels = i64s(&cora.join("labels.npy"));
@@ -103,9 +94,9 @@ fn scores(folder: &Path, graph: &str, nodes: usize) -> Vec<f32> {
     let graph = format!("g={graph}");
     let inputs = ["--graph", &graph, "--in", "x=x.npy", "--in", "w0=w0.npy", "--in", "w1=w1.npy"];
     let model = format!("{}/../examples/gcn.tg", env!("CARGO_MANIFEST_DIR"));
-    command(folder, "tigac", &[&["eval", model.as_str()], &inputs[..], &["--out", "eval.npy"]].concat());
+    TOOLS.succeeds(folder, "tigac", &[&["eval", model.as_str()], &inputs[..], &["--out", "eval.npy"]].concat());
     let check = ["--expect", "eval.npy", "--rtol", "1e-5", "--atol", "1e-6", "--out", "logits.npy"];
-    command(folder, "tiga", &[&["run", "gcn.tgb"], &inputs[..], &check].concat());
+    TOOLS.succeeds(folder, "tiga", &[&["run", "gcn.tgb"], &inputs[..], &check].concat());
     let scores = f32s(&folder.join("logits.npy"));
     assert_eq!(scores.len(), nodes * 3);
     assert!(scores.iter().all(|s| s.is_finite()), "{scores:?}");

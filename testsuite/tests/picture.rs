@@ -24,14 +24,9 @@ fn the_disc_is_drawn_as_it_is_computed() {
     let tools = Tools::new(here, Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     let folder = tools.scratch("picture").unwrap();
     let inputs = here.join("cookbook/inputs");
-    let run = |name: &str, arguments: &[String]| {
-        let output = tools.command(name).args(arguments).current_dir(&folder).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
     let model = here.join("../examples/mesh_heat.tg").display().to_string();
-    run("tigac", &[model, "-o".into(), "mesh_heat.tgb".into()]);
+    tools.succeeds(&folder, "tigac", &[&model, "-o", "mesh_heat.tgb"]);
     let file = |name: &str| inputs.join(name).display().to_string();
-    let mut arguments: Vec<String> = vec!["run".into(), "mesh_heat.tgb".into()];
     let pairs = [
         ("--graph", format!("g={}", file("disc.mtx"))),
         ("--in", format!("at={}", file("disc_at.npy"))),
@@ -41,8 +36,8 @@ fn the_disc_is_drawn_as_it_is_computed() {
         ("--in", "steps=200".into()),
         ("--out", "temperature=temperature.npy".into()),
     ];
-    arguments.extend(pairs.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]));
-    run("tiga", &arguments);
+    let pairs: Vec<&str> = pairs.iter().flat_map(|(flag, value)| [*flag, value]).collect();
+    tools.succeeds(&folder, "tiga", &[&["run", "mesh_heat.tgb"], &pairs[..]].concat());
     let at: Vec<[f64; 2]> = numbers(&inputs.join("disc_at.npy")).chunks(2).map(|p| [p[0], p[1]]).collect();
     let corners = numbers(&inputs.join("disc_triangles.npy"));
     let triangles: Vec<[usize; 3]> = corners.chunks(3).map(|t| [t[0] as usize, t[1] as usize, t[2] as usize]).collect();

@@ -53,12 +53,9 @@ impl<'p> Stub<'p> {
         let fields: Vec<String> = params.map(|p| field(&p.name, &mut taken)).collect();
         let (mut sizes, mut free) = (Vec::new(), Vec::new());
         for symbol in &program.symbols {
-            let count = program.params.iter().zip(&fields).find_map(|(param, field)| {
-                let Type::Graph { src, dst, edges } = &param.ty else { return None };
-                let counts = [(src, "num_src"), (dst, "num_dst"), (edges, "num_edges")];
-                let (_, what) = counts.into_iter().find(|(s, _)| **s == symbol.name)?;
-                Some(format!("(int64_t)tiga_graph_{what}(arguments->{field})"))
-            });
+            let count = program
+                .counted_by(&symbol.name)
+                .map(|(graph, what)| format!("(int64_t)tiga_graph_{what}(arguments->{})", fields[graph]));
             let size = count.unwrap_or_else(|| {
                 let name = field(&symbol.name, &mut taken);
                 free.push((symbol.name.clone(), name.clone()));

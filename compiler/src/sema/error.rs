@@ -121,7 +121,7 @@ pub enum SemaError {
     #[error("parameter `{name}` of a message {rule}")]
     MessageParam { name: String, rule: &'static str },
     #[error("reducer `{name}` takes {takes}")]
-    ReducerArguments { name: String, takes: &'static str },
+    ReducerArguments { name: String, takes: String },
     #[error("a message reduces, or gives one value per edge: {rule}")]
     EdgeResult { rule: &'static str },
     // Programs and control.

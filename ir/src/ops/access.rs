@@ -1,6 +1,6 @@
 //! `load`, `store` and `elem`: elements of memory and of small tensors (loops level).
 
-use crate::{Effect, Key, Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
+use crate::{Effect, Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
 use tiga_abi::DType;
 
 /// The element type after indexing `ty` by the operands from `first` on.
@@ -80,10 +80,9 @@ impl OpDef for Elem {
         if !op.operand(1)?.is_scalar(DType::I64) {
             return Err(op.wrong(1, "an index (i64)"));
         }
-        let axis = *op.attrs().axis().ok_or_else(|| op.missing(Key::Axis))?;
-        let axis = usize::try_from(axis).ok().filter(|a| *a < tensor.dims.len());
+        let axis = op.feature_axis(tensor)?;
         let mut dims = tensor.dims.clone();
-        dims.remove(axis.ok_or_else(|| op.wrong(0, "a small tensor with that axis"))?);
+        dims.remove(axis);
         Ok(vec![TensorType::tensor(tensor.dtype, dims).into()])
     }
 }

@@ -54,13 +54,8 @@ impl OpDef for Len {
         extent(op)?;
         Ok(vec![Type::scalar(DType::I64)])
     }
-    fn nest(
-        &self,
-        op: OpView<'_>,
-        nest: &mut Nest<'_, '_>,
-        operands: &[Value],
-    ) -> Option<Result<Vec<Value>, TypeError>> {
-        Some(nest.same(op, operands))
+    fn nests_as_it_is(&self) -> bool {
+        true
     }
 }
 
@@ -106,8 +101,7 @@ impl OpDef for ReduceAxis {
     fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
         op.arity(1)?;
         let tensor = op.operand(0)?.as_tensor().ok_or_else(|| op.wrong(0, "a tensor"))?;
-        let axis = usize::try_from(*op.attrs().axis().ok_or_else(|| op.missing(Key::Axis))?).ok();
-        let axis = axis.filter(|a| *a < tensor.dims.len()).ok_or_else(|| op.wrong(0, "a tensor with that axis"))?;
+        let axis = op.feature_axis(tensor)?;
         let reducer = named(op)?;
         let mut rest = tensor.dims.clone();
         rest.remove(axis);

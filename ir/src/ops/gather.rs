@@ -53,22 +53,13 @@ impl OpDef for GatherAxis {
     fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
         let ids = indices(op)?;
         let tensor = op.operand(0)?.as_tensor().ok_or_else(|| op.wrong(0, "a tensor"))?;
-        let axis = usize::try_from(*op.attrs().axis().ok_or_else(|| op.missing(Key::Axis))?).ok();
-        let axis = axis.filter(|a| *a < tensor.dims.len()).ok_or_else(|| op.wrong(0, "a tensor with that axis"))?;
-        let set = match (&tensor.set, &ids.set) {
-            (Some(a), Some(b)) if a != b => return Err(op.wrong(1, format!("indices over {a}, or without a set"))),
-            (a, b) => a.clone().or_else(|| b.clone()),
-        };
+        let axis = op.feature_axis(tensor)?;
+        let set = op.common_set(tensor, ids)?;
         let dims = [&tensor.dims[..axis], &ids.dims, &tensor.dims[axis + 1..]].concat();
         Ok(vec![TensorType { dtype: tensor.dtype, set, dims }.into()])
     }
-    fn nest(
-        &self,
-        op: OpView<'_>,
-        nest: &mut Nest<'_, '_>,
-        operands: &[Value],
-    ) -> Option<Result<Vec<Value>, TypeError>> {
-        Some(nest.same(op, operands))
+    fn nests_as_it_is(&self) -> bool {
+        true
     }
 }
 
@@ -96,13 +87,8 @@ impl OpDef for GatherSet {
     fn whole(&self, index: usize) -> bool {
         index == 0
     }
-    fn nest(
-        &self,
-        op: OpView<'_>,
-        nest: &mut Nest<'_, '_>,
-        operands: &[Value],
-    ) -> Option<Result<Vec<Value>, TypeError>> {
-        Some(nest.same(op, operands))
+    fn nests_as_it_is(&self) -> bool {
+        true
     }
 }
 

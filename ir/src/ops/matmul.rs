@@ -15,10 +15,7 @@ impl OpDef for Matmul {
         op.arity(2)?;
         let left = op.operand(0)?.as_tensor().ok_or_else(|| op.wrong(0, "a tensor"))?;
         let right = op.operand(1)?.as_tensor().ok_or_else(|| op.wrong(1, "a tensor"))?;
-        let set = match (&left.set, &right.set) {
-            (Some(a), Some(b)) if a != b => return Err(op.wrong(1, format!("a field over {a}, or without a set"))),
-            (a, b) => a.clone().or_else(|| b.clone()),
-        };
+        let set = op.common_set(left, right)?;
         match (left.dims.split_last(), right.dims.split_first()) {
             (Some((k, rows)), Some((k2, columns)))
                 if k == k2

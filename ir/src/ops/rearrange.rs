@@ -36,9 +36,10 @@ impl OpDef for Slice {
     fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
         let (tensor, dims) = declared(op)?;
         let begin = op.attrs().begin().ok_or_else(|| op.missing(Key::Begin))?;
-        let axis = usize::try_from(*op.attrs().axis().ok_or_else(|| op.missing(Key::Axis))?).ok();
-        let axis = axis.filter(|a| *a < tensor.dims.len() && *a < dims.dims.len());
-        let axis = axis.ok_or_else(|| op.wrong(0, "a tensor with that axis"))?;
+        let axis = op.feature_axis(tensor)?;
+        if dims.dims.len() != tensor.dims.len() {
+            return Err(op.wrong(0, format!("a tensor of which {dims} is a part")));
+        }
         let mut others = tensor.dims.clone();
         others[axis] = dims.dims[axis].clone();
         let left = tensor.dims[axis].sub(begin).sub(&dims.dims[axis]);

@@ -1,6 +1,6 @@
 //! `scan_axis`: running sums along a feature axis.
 
-use crate::{Key, Level, Levels, Nest, Op, OpDef, OpView, Type, TypeError, Value};
+use crate::{Level, Levels, Op, OpDef, OpView, Type, TypeError};
 use tiga_abi::DType;
 
 struct ScanAxis;
@@ -14,18 +14,13 @@ impl OpDef for ScanAxis {
     }
     fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
         op.arity(1)?;
-        let axis = usize::try_from(*op.attrs().axis().ok_or_else(|| op.missing(Key::Axis))?).ok();
-        let numbers = |t: &&crate::TensorType| t.dtype != DType::Bool && axis.is_some_and(|a| a < t.dims.len());
-        let tensor = op.operand(0)?.as_tensor().filter(numbers);
-        Ok(vec![tensor.ok_or_else(|| op.wrong(0, "numbers with that axis"))?.clone().into()])
+        let tensor = op.operand(0)?.as_tensor().filter(|t| t.dtype != DType::Bool);
+        let tensor = tensor.ok_or_else(|| op.wrong(0, "a tensor of numbers"))?;
+        op.feature_axis(tensor)?;
+        Ok(vec![tensor.clone().into()])
     }
-    fn nest(
-        &self,
-        op: OpView<'_>,
-        nest: &mut Nest<'_, '_>,
-        operands: &[Value],
-    ) -> Option<Result<Vec<Value>, TypeError>> {
-        Some(nest.same(op, operands))
+    fn nests_as_it_is(&self) -> bool {
+        true
     }
 }
 

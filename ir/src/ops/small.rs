@@ -1,6 +1,6 @@
 //! Small tensors inside loops: `concat` and `outer`.
 
-use crate::{Level, Levels, Nest, Op, OpDef, OpView, TensorType, Type, TypeError, Value};
+use crate::{Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
 use tiga_abi::Poly;
 
 struct Concat;
@@ -27,13 +27,8 @@ impl OpDef for Concat {
         let dims = [leading, &[total]].concat();
         Ok(vec![TensorType { dtype: first.dtype, set: first.set.clone(), dims }.into()])
     }
-    fn nest(
-        &self,
-        op: OpView<'_>,
-        nest: &mut Nest<'_, '_>,
-        operands: &[Value],
-    ) -> Option<Result<Vec<Value>, TypeError>> {
-        Some(nest.same(op, operands))
+    fn nests_as_it_is(&self) -> bool {
+        true
     }
 }
 
@@ -64,13 +59,8 @@ impl OpDef for Outer {
             }),
         }
     }
-    fn nest(
-        &self,
-        op: OpView<'_>,
-        nest: &mut Nest<'_, '_>,
-        operands: &[Value],
-    ) -> Option<Result<Vec<Value>, TypeError>> {
-        Some(nest.same(op, operands))
+    fn nests_as_it_is(&self) -> bool {
+        true
     }
 }
 

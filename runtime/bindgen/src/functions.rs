@@ -40,12 +40,8 @@ impl<'p> Binding<'p> {
         let names: Vec<String> = params.map(|p| unique(&p.name, &mut taken)).collect();
         let (mut sizes, mut free) = (Vec::new(), Vec::new());
         for symbol in &program.symbols {
-            let count = program.params.iter().zip(&names).find_map(|(param, name)| {
-                let Type::Graph { src, dst, edges } = &param.ty else { return None };
-                let counts = [(src, "num_src"), (dst, "num_dst"), (edges, "num_edges")];
-                let (_, what) = counts.into_iter().find(|(s, _)| **s == symbol.name)?;
-                Some(format!("{name}.{what}() as i64"))
-            });
+            let count =
+                program.counted_by(&symbol.name).map(|(graph, what)| format!("{}.{what}() as i64", names[graph]));
             let size = count.unwrap_or_else(|| {
                 let name = unique(&symbol.name, &mut taken);
                 free.push((symbol.name.clone(), name.clone()));

@@ -54,6 +54,17 @@ pub struct Program {
     pub plan: String,
 }
 
+impl Program {
+    /// The parameter that counts a size, a graph, and what of it does: `num_src`, `num_dst` or `num_edges`.
+    pub fn counted_by(&self, size: &Symbol) -> Option<(usize, &'static str)> {
+        self.params.iter().enumerate().find_map(|(i, param)| {
+            let Type::Graph { src, dst, edges } = &param.ty else { return None };
+            let counts = [(src, "num_src"), (dst, "num_dst"), (edges, "num_edges")];
+            counts.into_iter().find(|(symbol, _)| *symbol == size).map(|(_, what)| (i, what))
+        })
+    }
+}
+
 /// A size and what it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolDecl {

@@ -1,9 +1,11 @@
 //! Random programs: fields and tensors in, messages, reductions, loops and branches, tensors out.
 
 use super::coverage::Coverage;
-use super::shrink::sweep;
+use super::shrink::{reducers, sweep};
 use super::writer::{Scope, Writer};
 use fastrand::Rng;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{Attrs, Builder, Func, Level, Module, RelKind, RelType, SymKind, TensorType, Type, Value, ops};
 use tiga_source::Loc;
@@ -12,7 +14,7 @@ use tigac::builtin::BuiltinReducer;
 /// A program and what stands in it.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// The module with the program and all reducers of the language.
+    /// The module with the program and the reducers that it names.
     pub module: Module,
     /// The program's name.
     pub name: Symbol,
@@ -64,9 +66,8 @@ impl Sizes {
     }
 }
 
-/// A random program of about `size` operations; some call another one. Each instruction has a place of its own: the
-/// line is the operation, the column what it is made of.
-pub fn program(rng: &mut Rng, name: &str, size: usize) -> Generated {
+/// All reducers that a program may name.
+static REDUCERS: LazyLock<Module> = LazyLock::new(|| {
     let mut module = Module::new();
     for reducer in BuiltinReducer::ALL {
         for dtype in DType::ALL.into_iter().filter(|d| reducer.accepts(*d)) {
@@ -74,6 +75,13 @@ pub fn program(rng: &mut Rng, name: &str, size: usize) -> Generated {
         }
     }
     module.reducers.extend(super::own::reducers().into_iter().map(|r| (r.name.clone(), r)));
+    module
+});
+
+/// A random program of about `size` operations; some call another one. Each instruction has a place of its own: the
+/// line is the operation, the column what it is made of.
+pub fn program(rng: &mut Rng, name: &str, size: usize) -> Generated {
+    let mut module = REDUCERS.clone();
     let two_sets = rng.u8(0..4) == 0;
     let callee = (rng.u8(0..3) == 0).then(|| format!("{name}.part").into());
     if let Some(callee) = &callee {
@@ -87,6 +95,9 @@ pub fn program(rng: &mut Rng, name: &str, size: usize) -> Generated {
     module.add(func);
     let mut coverage = Coverage::default();
     module.funcs.values().for_each(|func| coverage.count(&module, func));
+    // What nothing names would be printed, parsed and verified with the program at every step of its way.
+    let named: BTreeSet<Symbol> = module.funcs.values().flat_map(reducers).collect();
+    module.reducers.retain(|name, _| named.contains(name));
     Generated { module, name: name.into(), coverage }
 }
 

@@ -375,7 +375,7 @@ fn alike(body: &Body, a: Value, b: Value) -> bool {
 }
 
 /// The reducers that a function names.
-fn reducers(func: &Func) -> Vec<Arc<str>> {
+pub(super) fn reducers(func: &Func) -> Vec<Arc<str>> {
     let named = |inst: Inst| {
         let attrs = &func.body.inst(inst).attrs;
         let of_target = |target: &Target| match target {

@@ -69,6 +69,17 @@ impl Tools {
         Command::new(self.bin.join(name))
     }
 
+    /// Runs one of the commands in a folder; what it prints.
+    ///
+    /// # Panics
+    /// It fails.
+    pub fn succeeds(&self, folder: &Path, name: &str, arguments: &[&str]) -> String {
+        let output = self.command(name).args(arguments).current_dir(folder).output().expect("the command is built");
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{name} {arguments:?}\n{text}");
+        text.into_owned()
+    }
+
     /// The folder of the shared data, or `None` with a note that `test` was skipped.
     ///
     /// With `TIGA_DATA_REQUIRED=1` absent data is a failure.

@@ -176,7 +176,7 @@ impl<'a> Checker<'a> {
             return self.top(written);
         }
         if known.is_some() {
-            let error = SemaError::ReducerArguments { name: name.clone(), takes: "no arguments" }.at(span);
+            let error = SemaError::ReducerArguments { name: name.clone(), takes: "no arguments".into() }.at(span);
             self.report(error.help(format!("write `{name}`")));
             return None;
         }
@@ -206,7 +206,8 @@ impl<'a> Checker<'a> {
         if let Some(k) = extent.filter(|k| (1..=top::MOST).contains(k)) {
             return Some(Named::Top(k));
         }
-        let error = SemaError::ReducerArguments { name: "top".into(), takes: "a number from 1 to 32" };
+        let error =
+            SemaError::ReducerArguments { name: "top".into(), takes: format!("a number from 1 to {}", top::MOST) };
         self.report(error.at(written.span).help("`top<8>` keeps the 8 greatest and where they stand"));
         None
     }

@@ -1,7 +1,7 @@
 //! Functions on feature axes as instructions.
 
 use super::super::hir::{Composite, Expr, Kind};
-use super::{Emit, Frame};
+use super::{Emit, EmitError, Frame};
 use tiga_abi::{DType, Poly};
 use tiga_ir::{Attr, Attrs, Builder, Key, Scalar, TensorType, Value, ops};
 
@@ -52,39 +52,33 @@ impl Frame<'_> {
         let x = args[0];
         let attrs = Attrs::new;
         Ok(Some(match which {
-            Composite::Softmax(axis) => {
+            Composite::Softmax(axis) | Composite::LogSoftmax(axis) => {
                 let greatest = spread(b, "max", x, axis, ty)?;
                 let shifted = b.value(ops::SUB, &[x, greatest], attrs())?;
-                let powers = exp(b, shifted)?;
+                let powers = math(b, "exp", shifted)?;
                 let sum = spread(b, "sum", powers, axis, ty)?;
-                b.value(ops::DIV, &[powers, sum], attrs())?
-            }
-            Composite::LogSoftmax(axis) => {
-                let greatest = spread(b, "max", x, axis, ty)?;
-                let shifted = b.value(ops::SUB, &[x, greatest], attrs())?;
-                let powers = exp(b, shifted)?;
-                let sum = spread(b, "sum", powers, axis, ty)?;
-                let log = ops::lookup("log").expect("the language has a logarithm");
-                let log = b.value(log, &[sum], attrs())?;
+                if matches!(which, Composite::Softmax(_)) {
+                    return Ok(Some(b.value(ops::DIV, &[powers, sum], attrs())?));
+                }
+                let log = math(b, "log", sum)?;
                 b.value(ops::SUB, &[shifted, log], attrs())?
             }
             Composite::Cross => {
-                let one = turned(b, x, 1)?;
-                let two = turned(b, args[1], 2)?;
-                let left = b.value(ops::MUL, &[one, two], attrs())?;
-                let one = turned(b, x, 2)?;
-                let two = turned(b, args[1], 1)?;
-                let right = b.value(ops::MUL, &[one, two], attrs())?;
-                b.value(ops::SUB, &[left, right], attrs())?
+                let [left, right] = [(1, 2), (2, 1)].map(|(of_x, of_y)| {
+                    let (x, y) = (turned(b, x, of_x)?, turned(b, args[1], of_y)?);
+                    Ok::<_, EmitError>(b.value(ops::MUL, &[x, y], attrs())?)
+                });
+                b.value(ops::SUB, &[left?, right?], attrs())?
             }
             _ => return Ok(None),
         }))
     }
 }
 
-fn exp(b: &mut Builder<'_>, x: Value) -> Emit<Value> {
-    let exp = ops::lookup("exp").expect("the language has an exponential function");
-    Ok(b.value(exp, &[x], Attrs::new())?)
+/// A math function by its name.
+fn math(b: &mut Builder<'_>, name: &str, x: Value) -> Emit<Value> {
+    let op = ops::lookup(name).expect("the language has this function");
+    Ok(b.value(op, &[x], Attrs::new())?)
 }
 
 /// A reduction over a feature axis, repeated along it; or over the set.
