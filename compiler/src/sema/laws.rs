@@ -122,10 +122,10 @@ impl Trial<'_> {
         types.iter().map(|ty| self.message(ty, plain)).collect()
     }
 
-    /// Where a row is cut, `step` goes on with what `combine` starts from: whether the two differ on a state and a
-    /// message; `None` if they cannot be run.
+    /// Where a row is cut, as the law of associativity lets it be, `step` goes on with what `combine` starts from:
+    /// whether the two differ on a state and a message; `None` if they cannot be run.
     fn step(&mut self, state: &State, plain: bool) -> Option<Option<Stepped>> {
-        let Some(step) = self.reducer.step else { return Some(None) };
+        let Some(step) = self.reducer.step.filter(|_| self.reducer.laws.associative) else { return Some(None) };
         let message = self.values(plain)?;
         let both = state.iter().chain(&message).cloned().collect();
         let stepped = run_reducer(self.reducer, step, &self.extents, both).ok()?;

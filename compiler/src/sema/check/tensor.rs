@@ -63,7 +63,13 @@ impl Checker<'_> {
         args: &'e [ast::Arg],
     ) -> Option<(Option<&'e ast::Expr>, Vec<ast::Arg>)> {
         let named = |a: &&ast::Arg| matches!(&a.kind, ArgKind::Named(n) if n.text == "axis");
-        let axis = args.iter().find(named).map(|a| &a.value);
+        let mut axes = args.iter().filter(named);
+        let axis = axes.next().map(|a| &a.value);
+        if let Some(again) = axes.next() {
+            let error = SemaError::RepeatedArgument { callee: callee.text.clone(), name: "axis".into() };
+            self.report(error.at(again.span).label("given again"));
+            return None;
+        }
         let rest: Vec<ast::Arg> = args.iter().filter(|a| !named(a)).cloned().collect();
         let other = rest.iter().find_map(|a| match &a.kind {
             ArgKind::Named(name) => Some(name),
