@@ -12,15 +12,22 @@ pub struct Options {
     /// Folder for the chroot: must not exist; about 8 GB are needed
     #[arg(long, default_value = "target/chroot")]
     dir: PathBuf,
+    #[command(flatten)]
+    surroundings: Surroundings,
+    /// Only the steps whose command contains this: demo, test, build
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+/// What a chroot sees of this machine, and what becomes of it.
+#[derive(Clone, clap::Args)]
+pub struct Surroundings {
     /// A file or folder of this machine to copy into the chroot at the same path: certificates, proxy settings
     #[arg(long = "host-file", value_name = "PATH")]
     host_files: Vec<PathBuf>,
     /// An environment variable of this machine that the chroot sees too
     #[arg(long = "env", value_name = "NAME")]
     variables: Vec<String>,
-    /// Only the steps whose command contains this: demo, test, build
-    #[arg(long, default_value = "")]
-    only: String,
     /// Leave the chroot for a look afterwards
     #[arg(long)]
     keep: bool,
@@ -39,16 +46,15 @@ const STEPS: &[&str] = &[
 
 /// Makes the chroot, clones the last commit into it, runs the steps, prints time and disk for each.
 pub fn run(options: &Options) -> Result<()> {
-    let dir = shell::root().join(&options.dir);
-    ensure!(!dir.exists(), "{} exists: remove it, or name another folder with --dir", dir.display());
-    let chroot = Chroot { dir, keep: options.keep };
-    chroot.make(&options.host_files)?;
+    let chroot = Chroot::make(shell::root().join(&options.dir), PACKAGES, &options.surroundings)?;
+    chroot.copy(&shell::sysroot()?, Path::new("/opt/rust"))?;
+    shell::run(shell::command("git").args(["clone", "--quiet", "--no-hardlinks", "."]).arg(chroot.inside("/tiga")))?;
     let bare = chroot.megabytes()?;
     println!("a bare Debian 12 with Rust: {bare} MB");
     let mut failed = Vec::new();
     for step in STEPS.iter().filter(|step| step.contains(&options.only)) {
         let (before, start) = (chroot.megabytes()?, Instant::now());
-        let ok = shell::run(&mut chroot.step(step, &options.variables)).is_ok();
+        let ok = shell::run(&mut chroot.step("/tiga", step)).is_ok();
         let (seconds, grown) = (start.elapsed().as_secs(), chroot.megabytes()? - before);
         println!("{:<6} {seconds:>5} s {grown:>6} MB  {step}", if ok { "ok" } else { "FAILED" });
         if !ok {
@@ -60,29 +66,35 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// A root file system, unmounted and removed at the end unless it is to be kept.
-struct Chroot {
+pub struct Chroot {
     dir: PathBuf,
+    variables: Vec<String>,
     keep: bool,
 }
 
 impl Chroot {
-    fn make(&self, host_files: &[PathBuf]) -> Result<()> {
-        let include = format!("--include={PACKAGES}");
-        shell::run(shell::command("mmdebstrap").args(["--variant=minbase", &include, "bookworm"]).arg(&self.dir))?;
+    /// A bare Debian 12 with some packages more, in a folder that must not exist.
+    pub fn make(dir: PathBuf, packages: &str, surroundings: &Surroundings) -> Result<Self> {
+        ensure!(!dir.exists(), "{} exists: remove it, or name another folder with --dir", dir.display());
+        if let Some(parent) = dir.parent() {
+            fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+        }
+        let chroot = Self { dir, variables: surroundings.variables.clone(), keep: surroundings.keep };
+        let include = format!("--include={packages}");
+        shell::run(shell::command("mmdebstrap").args(["--variant=minbase", &include, "bookworm"]).arg(&chroot.dir))?;
         for (kind, point) in [("proc", "proc"), ("sysfs", "sys")] {
-            shell::run(shell::command("mount").args(["-t", kind, kind]).arg(self.dir.join(point)))?;
+            shell::run(shell::command("mount").args(["-t", kind, kind]).arg(chroot.dir.join(point)))?;
         }
-        shell::run(shell::command("mount").args(["--bind", "/dev"]).arg(self.dir.join("dev")))?;
+        shell::run(shell::command("mount").args(["--bind", "/dev"]).arg(chroot.dir.join("dev")))?;
         let network = ["/etc/resolv.conf", "/etc/hosts"].map(PathBuf::from);
-        for file in network.iter().chain(host_files) {
-            self.copy(file, file)?;
+        for file in network.iter().chain(&surroundings.host_files) {
+            chroot.copy(file, file)?;
         }
-        self.copy(&sysroot()?, Path::new("/opt/rust"))?;
-        shell::run(shell::command("git").args(["clone", "--quiet", "--no-hardlinks", "."]).arg(self.inside("/tiga")))
+        Ok(chroot)
     }
 
     /// Copies a file or folder of this machine to `to`, a path inside the chroot.
-    fn copy(&self, from: &Path, to: &Path) -> Result<()> {
+    pub fn copy(&self, from: &Path, to: &Path) -> Result<()> {
         let target = self.inside(to);
         let parent = target.parent().expect("an absolute path lies in a folder");
         fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
@@ -93,12 +105,13 @@ impl Chroot {
         self.dir.join(path.as_ref().strip_prefix("/").unwrap_or(path.as_ref()))
     }
 
-    /// A command line in the clone, in an environment that holds only what is named.
-    fn step(&self, line: &str, variables: &[String]) -> Command {
+    /// A command line in one of its folders, in an environment that holds only what is named.
+    pub fn step(&self, folder: &str, line: &str) -> Command {
         let mut command = shell::command("chroot");
-        command.arg(&self.dir).args(["sh", "-c", &format!("cd /tiga && {line}")]);
+        command.arg(&self.dir).args(["sh", "-c", &format!("cd {folder} && {line}")]);
         command.env_clear().env("HOME", "/root").env("PATH", "/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin");
-        for name in variables {
+        command.env("DEBIAN_FRONTEND", "noninteractive");
+        for name in &self.variables {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
@@ -130,11 +143,4 @@ impl Drop for Chroot {
             eprintln!("the chroot at {} could not be removed: {error}", self.dir.display());
         }
     }
-}
-
-/// The Rust toolchain in use.
-fn sysroot() -> Result<PathBuf> {
-    let output = shell::command("rustc").args(["--print", "sysroot"]).output().context("rustc did not start")?;
-    ensure!(output.status.success(), "`rustc --print sysroot` failed");
-    Ok(PathBuf::from(String::from_utf8(output.stdout).context("the sysroot is not UTF-8")?.trim_end()))
 }

@@ -1,14 +1,19 @@
-//! The one door to everything around the compiler: `cargo xtask setup | demo | install | test | plant | soak | sanitize | chroot-check`.
+//! The one door to everything around the compiler: `cargo xtask setup | demo | install | dist | test | plant | soak | sanitize | chroot-check`.
 
 mod chroot;
+mod deb;
 mod demo;
+mod dist;
 mod install;
+mod notices;
 mod plant;
 mod sanitize;
 mod setup;
 mod shell;
 mod soak;
+mod stage;
 mod test;
+mod trial;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,8 +35,10 @@ enum Task {
     Setup,
     /// Rank Debian's packages with a compiled PageRank: set-up, compile, run
     Demo,
-    /// Install commands, libraries, headers and what pkg-config, CMake and cargo read of them
+    /// Install commands, libraries, headers, manual pages, and what pkg-config, CMake and cargo read
     Install(install::Options),
+    /// Make a tarball and a Debian package in target/dist
+    Dist(dist::Options),
     /// Run every check of the repository: set-up, format, clippy, all tests
     Test,
     /// Apply committed one-line bugs one at a time and fail for each that no test notices
@@ -49,6 +56,7 @@ fn main() -> ExitCode {
         Task::Setup => setup::run(setup::Need::Everything),
         Task::Demo => demo::run(),
         Task::Install(options) => install::run(&options),
+        Task::Dist(options) => dist::run(&options),
         Task::Test => test::run(),
         Task::Plant(options) => plant::run(&options),
         Task::Soak(options) => soak::run(&options),
@@ -61,5 +69,16 @@ fn main() -> ExitCode {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn all_command_lines_are_sound() {
+        Cli::command().debug_assert();
     }
 }

@@ -6,15 +6,32 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How much must be there.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// What must be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// What compiling a model needs.
     Llvm,
-    /// What the tests need too.
+    /// What the tests need.
     Everything,
-    /// What `cargo xtask sanitize` needs too.
+    /// What `cargo xtask sanitize` needs.
     Sanitizers,
+    /// What `cargo xtask dist` needs.
+    Packages,
+    /// What `cargo xtask dist --check` needs.
+    Trial,
+}
+
+impl Need {
+    /// Whether what serves `other` serves this too.
+    fn includes(self, other: Need) -> bool {
+        match self {
+            Need::Llvm => other == Need::Llvm,
+            Need::Everything => other == Need::Everything || Need::Llvm.includes(other),
+            Need::Sanitizers => other == Need::Sanitizers || Need::Everything.includes(other),
+            Need::Packages => other == Need::Packages || Need::Llvm.includes(other),
+            Need::Trial => other == Need::Trial || Need::Packages.includes(other),
+        }
+    }
 }
 
 /// A Debian package, the file that shows it is installed, and why it is needed.
@@ -51,12 +68,37 @@ const PARTS: &[Part] = &[
         need: Need::Everything,
     },
     Part { package: "g++", witness: "/usr/bin/g++", why: "compiles hosts of the C++ library", need: Need::Everything },
+    Part { package: "make", witness: "/usr/bin/make", why: "builds what CMake lays out", need: Need::Everything },
+    Part {
+        package: "cmake",
+        witness: "/usr/bin/cmake",
+        why: "builds hosts of an installed Tiga",
+        need: Need::Everything,
+    },
+    Part {
+        package: "pkg-config",
+        witness: "/usr/bin/pkg-config",
+        why: "says where an installed Tiga lies",
+        need: Need::Everything,
+    },
     Part { package: "unzip", witness: "/usr/bin/unzip", why: "an outside judge of bundles", need: Need::Everything },
     Part {
         package: "valgrind",
         witness: "/usr/bin/valgrind",
         why: "memcheck and helgrind, which watch hosts of the C library",
         need: Need::Sanitizers,
+    },
+    Part {
+        package: "dpkg-dev",
+        witness: "/usr/bin/dpkg-shlibdeps",
+        why: "finds what the Debian package depends on",
+        need: Need::Packages,
+    },
+    Part {
+        package: "mmdebstrap",
+        witness: "/usr/bin/mmdebstrap",
+        why: "makes bare systems to try packages on",
+        need: Need::Trial,
     },
 ];
 
@@ -70,11 +112,11 @@ const SOURCES_FILE: &str = "/etc/apt/sources.list.d/tiga-bookworm-security.sourc
 /// Installs what is missing; silent and quick when nothing is.
 pub fn run(need: Need) -> Result<()> {
     let missing: Vec<&Part> =
-        PARTS.iter().filter(|part| part.need <= need && !Path::new(part.witness).exists()).collect();
+        PARTS.iter().filter(|part| need.includes(part.need) && !Path::new(part.witness).exists()).collect();
     if !missing.is_empty() {
         packages(&missing)?;
     }
-    if need >= Need::Everything { components() } else { Ok(()) }
+    if need.includes(Need::Everything) { components() } else { Ok(()) }
 }
 
 /// Installs Debian packages, or says which line would.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The repository's root: the folder above this crate.
 pub fn root() -> &'static Path {
@@ -37,6 +37,21 @@ pub fn run(command: &mut Command) -> Result<()> {
         bail!("`{line}` failed ({status})");
     }
     Ok(())
+}
+
+/// What the command prints, without showing it; demands success.
+pub fn output(command: &mut Command) -> Result<String> {
+    let line = shown(command);
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("`{line}` did not start"))?;
+    if !output.status.success() {
+        bail!("`{line}` failed ({})", output.status);
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("`{line}` printed no UTF-8"))
+}
+
+/// The folder of the Rust toolchain in use.
+pub fn sysroot() -> Result<PathBuf> {
+    Ok(PathBuf::from(output(command("rustc").args(["--print", "sysroot"]))?.trim_end()))
 }
 
 /// The command as one would type it in the root: paths below it are relative, arguments quoted where needed.

@@ -1,0 +1,97 @@
+//! `cargo xtask dist`: a tarball and a Debian package of a release, and their trial on bare systems.
+
+use crate::{deb, install, setup, shell, stage, trial};
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Take the commands and libraries that cargo has built in this folder, instead of building them for release
+    #[arg(long, value_name = "FOLDER")]
+    from: Option<PathBuf>,
+    /// Install each package on a bare Debian 12 without Rust, run the examples for hosts, remove it, compare all files
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    trial: trial::Options,
+}
+
+/// As old as the entries of a bundle, so that the packages of the same binaries have the same bytes.
+pub const DATE: &str = "1980-01-01 00:00:00 UTC";
+
+/// What a tarball is called, and the one folder in it.
+const NAME: &str = concat!("tiga-", env!("CARGO_PKG_VERSION"), "-x86_64-linux");
+
+/// Writes the packages into the target folder, prints them, and tries them.
+pub fn run(options: &Options) -> Result<()> {
+    setup::run(if options.check { setup::Need::Trial } else { setup::Need::Packages })?;
+    let built = match &options.from {
+        Some(folder) => std::path::absolute(folder).context("the folder is no path")?,
+        None => install::build()?,
+    };
+    let out = shell::target_dir().join("dist");
+    let [tarball, package] = make(&built, &out)?;
+    list(&out, &[&tarball, &package])?;
+    if !options.check {
+        return Ok(());
+    }
+    let again = shell::target_dir().join("dist-again");
+    for (file, second) in [&tarball, &package].into_iter().zip(make(&built, &again)?) {
+        shell::run(shell::command("cmp").arg(file).arg(second))?;
+    }
+    println!("made once more from the same binaries: the same bytes");
+    trial::run(&tarball, &package, &options.trial)
+}
+
+/// The tarball and the Debian package in a fresh folder.
+fn make(built: &Path, out: &Path) -> Result<[PathBuf; 2]> {
+    let work = shell::target_dir().join("dist-stage");
+    for folder in [out, &work] {
+        if folder.exists() {
+            fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+        }
+        fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    }
+    let folder = work.join(NAME);
+    install::lay_out(built, &folder)?;
+    strip(&folder)?;
+    let tarball = out.join(format!("{NAME}.tar.gz"));
+    pack(&work, &tarball)?;
+    let package = deb::make(&folder, &work.join("deb"), out)?;
+    Ok([tarball, package])
+}
+
+/// Takes out what only debuggers read.
+fn strip(folder: &Path) -> Result<()> {
+    for (file, flags) in [
+        ("bin/tigac", &["--strip-all"][..]),
+        ("bin/tiga", &["--strip-all"]),
+        ("lib/libtiga.so.1.0", &["--strip-unneeded"]),
+        ("lib/libtiga.a", &["--strip-debug", "--enable-deterministic-archives"]),
+    ] {
+        shell::run(shell::command("strip").args(flags).arg(folder.join(file)))?;
+    }
+    Ok(())
+}
+
+/// The tarball: entries by name, of root, of one date; `gzip` writes neither name nor time.
+fn pack(work: &Path, tarball: &Path) -> Result<()> {
+    let mut tar = shell::command("tar");
+    tar.args(["--create", "--format=ustar", "--sort=name", "--owner=root:0", "--group=root:0", "--mtime", DATE]);
+    tar.args(["--use-compress-program=gzip -9n", "--file"]).arg(tarball).arg("--directory").arg(work).arg(NAME);
+    shell::run(&mut tar)
+}
+
+/// Sizes and checksums, printed and written down.
+fn list(out: &Path, files: &[&Path]) -> Result<()> {
+    let mut sums = shell::command("sha256sum");
+    sums.current_dir(out).args(files.iter().filter_map(|file| file.file_name()));
+    let sums = shell::output(&mut sums)?;
+    stage::write(&out.join("SHA256SUMS"), &sums)?;
+    for (file, sum) in files.iter().zip(sums.lines()) {
+        let size = fs::metadata(file).with_context(|| format!("{} is not there", file.display()))?.len();
+        println!("{}\n  {size} bytes, SHA-256 {}", file.display(), sum.split(' ').next().unwrap_or_default());
+    }
+    Ok(())
+}
