@@ -33,6 +33,13 @@ pub struct Surroundings {
     keep: bool,
 }
 
+impl Surroundings {
+    /// Whether anything is asked for, which only a chroot can give.
+    pub fn given(&self) -> bool {
+        self.keep || !self.host_files.is_empty() || !self.variables.is_empty()
+    }
+}
+
 /// What rustc and cargo themselves need, and nothing else.
 const PACKAGES: &str = "gcc,libc6-dev,ca-certificates";
 

@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: a tarball and a Debian package of a release, and their trial on bare systems.
 
 use crate::{deb, install, setup, shell, stage, trial};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,7 @@ const NAME: &str = concat!("tiga-", env!("CARGO_PKG_VERSION"), "-x86_64-linux");
 
 /// Writes the packages into the target folder, prints them, and tries them.
 pub fn run(options: &Options) -> Result<()> {
+    ensure!(options.check || !options.trial.surroundings.given(), "--host-file, --env and --keep are for --check");
     setup::run(if options.check { setup::Need::Trial } else { setup::Need::Packages })?;
     let built = match &options.from {
         Some(folder) => std::path::absolute(folder).context("the folder is no path")?,

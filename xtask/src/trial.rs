@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[group(skip)]
 pub struct Options {
-    /// Folder for the systems: must not exist; about 4 GB are needed
+    /// Folder in which the systems are made; about 2 GB are needed at a time
     #[arg(long, default_value = "target/trial", requires = "check")]
     dir: PathBuf,
     #[command(flatten)]
-    surroundings: Surroundings,
+    pub surroundings: Surroundings,
 }
 
 /// What someone has who builds hosts in C and C++.
@@ -68,12 +68,14 @@ pub fn run(tarball: &Path, package: &Path, options: &Options) -> Result<()> {
             },
         ),
     ];
+    let dir = shell::root().join(&options.dir);
     for (package, way) in &ways {
-        let dir = shell::root().join(&options.dir).join(way.name.replace(' ', "-"));
-        let chroot = Chroot::make(dir, PACKAGES, &options.surroundings)?;
+        let chroot = Chroot::make(dir.join(way.name.replace(' ', "-")), PACKAGES, &options.surroundings)?;
         chroot.copy(package, &Path::new("/").join(package.file_name().unwrap_or_default()))?;
         try_out(&chroot, way).with_context(|| format!("the {} failed its trial", way.name))?;
     }
+    // It stays if a system in it is to be kept.
+    let _ = std::fs::remove_dir(dir);
     Ok(())
 }
 
