@@ -96,6 +96,7 @@ fn damaged_bundles() {
         fs::write(folder.join("x.tgb"), bytes).unwrap();
         refuses(&folder, &arguments, &[&["x.tgb"], parts].concat());
         refuses(&folder, &["inspect", "x.tgb"], &["x.tgb"]);
+        refuses(&folder, &["inspect", "--format=json", "x.tgb"], &["x.tgb"]);
     };
     for part in 0..64 {
         refused(&whole[..whole.len() * part / 64], &[]);

@@ -1,7 +1,8 @@
 //! `tiga inspect`.
 
+use crate::inspect_json;
 use anyhow::{Context as _, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tiga_bundle::{Bundle, Guard, Param, Program, Type, Variant};
@@ -11,44 +12,64 @@ pub(crate) struct Inspect {
     /// The bundle.
     #[arg(value_name = "BUNDLE.tgb")]
     bundle: PathBuf,
+    /// How it is shown; the fields of json stay as they are.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Forms of what is shown.
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs, as docs/inspect.schema.json describes it.
+    Json,
 }
 
 impl Inspect {
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<bool> {
         refuse_model(&self.bundle)?;
         let bundle = Bundle::open(&self.bundle).with_context(|| self.bundle.display().to_string())?;
-        let manifest = bundle.manifest();
-        writeln!(out, "format {}, language {}, made by {}", manifest.format, manifest.language, manifest.compiler)?;
-        writeln!(out, "floating point: {}", format!("{:?}", manifest.fp).to_lowercase())?;
-        for target in &manifest.targets {
-            writeln!(out, "target {}: needs {}", target.name, target.features.join(" "))?;
-        }
-        for program in &manifest.programs {
-            print_program(program, out)?;
-            if let Some(plan) = bundle.plan(&program.name) {
-                let bodies = plan.bodies.values().map(|b| b.tasks.len()).sum::<usize>();
-                writeln!(
-                    out,
-                    "  plan: {} tasks, {} in loops and branches, {} resources",
-                    plan.root.tasks.len(),
-                    bodies,
-                    plan.resources.len()
-                )?;
-            }
-        }
-        writeln!(out, "kernels:")?;
-        for kernel in &manifest.kernels {
-            writeln!(out, "{}", format!("  {} {}", kernel.symbol, kernel.shape).trim_end())?;
-            for variant in &kernel.variants {
-                writeln!(out, "    {}", guarded(variant))?;
-            }
-        }
-        writeln!(out, "entries:")?;
-        for (name, bytes) in bundle.entries() {
-            writeln!(out, "  {bytes:>10}  {name}")?;
+        match self.format {
+            Format::Text => print(&bundle, out)?,
+            Format::Json => out.write_all(inspect_json::document(&bundle).as_bytes())?,
         }
         Ok(true)
     }
+}
+
+fn print(bundle: &Bundle, out: &mut dyn Write) -> Result<()> {
+    let manifest = bundle.manifest();
+    writeln!(out, "format {}, language {}, made by {}", manifest.format, manifest.language, manifest.compiler)?;
+    writeln!(out, "floating point: {}", format!("{:?}", manifest.fp).to_lowercase())?;
+    for target in &manifest.targets {
+        writeln!(out, "target {}: needs {}", target.name, target.features.join(" "))?;
+    }
+    for program in &manifest.programs {
+        print_program(program, out)?;
+        if let Some(plan) = bundle.plan(&program.name) {
+            let bodies = plan.bodies.values().map(|b| b.tasks.len()).sum::<usize>();
+            writeln!(
+                out,
+                "  plan: {} tasks, {} in loops and branches, {} resources",
+                plan.root.tasks.len(),
+                bodies,
+                plan.resources.len()
+            )?;
+        }
+    }
+    writeln!(out, "kernels:")?;
+    for kernel in &manifest.kernels {
+        writeln!(out, "{}", format!("  {} {}", kernel.symbol, kernel.shape).trim_end())?;
+        for variant in &kernel.variants {
+            writeln!(out, "    {}", guarded(variant))?;
+        }
+    }
+    writeln!(out, "entries:")?;
+    for (name, bytes) in bundle.entries() {
+        writeln!(out, "  {bytes:>10}  {name}")?;
+    }
+    Ok(())
 }
 
 /// A model is not a bundle, and whoever gives one wants to hear how to make one of it.
