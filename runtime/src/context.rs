@@ -1,6 +1,7 @@
-//! Where kernels run, where their memory comes from, and what is logged.
+//! Where kernels run, where their memory comes from, and what is logged and traced.
 
 use crate::hooks::Log;
+use crate::trace::{Span, Trace};
 use crate::workers::{Pool, Workers};
 use crate::{Allocator, LogLevel, RuntimeError};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub struct Context {
     pub(crate) order: UnitOrder,
     pub(crate) allocator: Option<Arc<dyn Allocator>>,
     pub(crate) log: Option<Log>,
+    pub(crate) trace: Option<Trace>,
 }
 
 impl Context {
@@ -38,7 +40,7 @@ impl Context {
     }
 
     fn with_workers(workers: Workers) -> Self {
-        Self { workers, order: UnitOrder::Ascending, allocator: None, log: None }
+        Self { workers, order: UnitOrder::Ascending, allocator: None, log: None, trace: None }
     }
 
     /// The same with another order of units.
@@ -57,6 +59,13 @@ impl Context {
     /// The same with a sink for log lines up to a level, called on the thread that runs.
     pub fn with_log(mut self, level: LogLevel, sink: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Log { level, sink: Arc::new(sink) });
+        self
+    }
+
+    /// The same with a sink for spans, called as each ends, on the thread that did the work: on several at once.
+    /// Without one, nobody looks at a clock.
+    pub fn with_trace(mut self, sink: impl Fn(&Span<'_>) + Send + Sync + 'static) -> Self {
+        self.trace = Some(Trace::new(sink));
         self
     }
 

@@ -11,6 +11,7 @@ use crate::graph::{Rows, Units as RowUnits};
 use crate::hooks::{LogLevel, Progress};
 use crate::launch::{Halt, Launch};
 use crate::memory::{Memory, check_room};
+use crate::trace::{Launched, Work, kind};
 use cranelift_entity::SecondaryMap;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -39,6 +40,8 @@ pub(crate) struct Execution<'c, 'a> {
     /// Tasks done, and how many there can be at most, if anyone wants to know.
     done: u64,
     at_most: Option<u64>,
+    /// The kernel that the present task has launched.
+    launched: Option<Launched<'a>>,
 }
 
 impl<'c, 'a> Execution<'c, 'a> {
@@ -52,10 +55,10 @@ impl<'c, 'a> Execution<'c, 'a> {
         context.log(LogLevel::Info, || begins(call, context, peak));
         let at_most = call.progress.as_ref().and_then(|_| tasks_at_most(plan, &plan.root));
         let (slots, owned, rows, units) = Default::default();
-        let mut execution = Self { call, context, plan, slots, owned, rows, units, done: 0, at_most };
+        let mut execution = Self { call, context, plan, slots, owned, rows, units, done: 0, at_most, launched: None };
         for (id, resource) in &plan.resources {
             if resource.owner == Owner::Borrowed || resource.owner == Owner::Derived {
-                execution.slots[id] = execution.borrow(&resource.name)?;
+                execution.slots[id] = execution.borrow_traced(&resource.name)?;
             }
         }
         Ok(execution)
@@ -63,7 +66,10 @@ impl<'c, 'a> Execution<'c, 'a> {
 
     pub(crate) fn run(&mut self) -> Result<(), RuntimeError> {
         let (plan, start) = (self.plan, Instant::now());
-        self.body(&plan.root)?;
+        let begun = self.context.begin();
+        let outcome = self.body(&plan.root);
+        self.context.end(begun, || Work::Run { program: &plan.program });
+        outcome?;
         let program = || format!("`{}` is done after {:.3} ms", plan.program, start.elapsed().as_secs_f64() * 1e3);
         self.context.log(LogLevel::Info, program);
         Ok(())
@@ -84,6 +90,18 @@ impl<'c, 'a> Execution<'c, 'a> {
 
     fn problem(&self, reason: PlanProblem) -> RuntimeError {
         RuntimeError::Plan { program: self.call.program.name.clone(), reason }
+    }
+
+    /// [`Self::borrow`], with a span if something was derived for it.
+    fn borrow_traced(&mut self, name: &'a str) -> Result<Option<Slot>, RuntimeError> {
+        let graph = name.split_once('.').and_then(|(graph, _)| self.call.graphs.get(graph)).cloned();
+        let Some(graph) = graph.filter(|_| self.context.trace.is_some()) else { return self.borrow(name) };
+        let (begun, before) = (self.context.begin(), graph.derived());
+        let outcome = self.borrow(name);
+        if graph.derived() > before || outcome.is_err() {
+            self.context.end(begun, || Work::Derive { part: name });
+        }
+        outcome
     }
 
     /// The caller's memory of a name, or an array of a graph. Handles that rotate have none before their loop runs.
@@ -125,8 +143,12 @@ impl<'c, 'a> Execution<'c, 'a> {
     fn body(&mut self, body: &'a Body) -> Result<(), RuntimeError> {
         for task in body.tasks.values() {
             self.look()?;
-            self.allocate_written(task)?;
-            self.task(task)?;
+            let begun = self.context.begin();
+            self.launched = None;
+            let outcome = self.allocate_written(task).and_then(|()| self.task(task));
+            let kernel = self.launched.take();
+            self.context.end(begun, || Work::Task { task: &task.name, body: &body.name, kind: kind(task), kernel });
+            outcome?;
             self.report(&task.name);
         }
         Ok(())
@@ -182,12 +204,13 @@ impl<'c, 'a> Execution<'c, 'a> {
         }
     }
 
-    fn kernel(&mut self, task: &Task, symbol: &str, units: &Units) -> Result<(), RuntimeError> {
-        let manifest = self.call.bundle.manifest();
+    fn kernel(&mut self, task: &Task, symbol: &'a str, units: &Units) -> Result<(), RuntimeError> {
+        let bundle = self.call.bundle;
+        let manifest = bundle.manifest();
         let kernel = manifest.kernel(symbol).ok_or_else(|| self.problem(PlanProblem::Kernel(symbol.into())))?;
         let size = |s: &str| self.call.sizes.get(s);
         let variant = kernel.select(&size).ok_or_else(|| self.problem(PlanProblem::Variant(symbol.into())))?;
-        let entry = self.call.bundle.inner.library.kernel(&variant.entry);
+        let entry = bundle.inner.library.kernel(&variant.entry);
         let entry = entry.ok_or_else(|| self.problem(PlanProblem::Entry(variant.entry.clone())))?;
         let mut sym = Vec::new();
         for name in &kernel.syms {
@@ -207,7 +230,8 @@ impl<'c, 'a> Execution<'c, 'a> {
         let all = (scratch as u64).saturating_mul(workers);
         let what = || format!("the scratch memory of kernel `{symbol}` for {workers} threads");
         check_room(all, what)?;
-        let launch = Launch { kernel: entry, sym, ptr, scratch };
+        let launch = Launch { symbol, kernel: entry, sym, ptr, scratch };
+        self.launched = Some(Launched { symbol, entry: &variant.entry, units: count });
         self.context.log(LogLevel::Debug, || format!("kernel `{symbol}` as `{}`: {count} units", variant.entry));
         launch.run(count, self.context, self.call.cancel.as_ref()).map_err(|halt| match halt {
             Halt::Memory => self.short(all, what()),
@@ -270,7 +294,10 @@ impl<'c, 'a> Execution<'c, 'a> {
                 self.slots[rotation.read] = self.slots[rotation.a];
                 self.slots[rotation.write] = self.slots[rotation.b];
             }
-            self.body(&plan.bodies[body])?;
+            let begun = self.context.begin();
+            let outcome = self.body(&plan.bodies[body]);
+            self.context.end(begun, || Work::Round { body: &plan.bodies[body].name, round });
+            outcome?;
             for rotation in rotate {
                 self.swap(rotation.a, rotation.b);
             }

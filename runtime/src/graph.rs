@@ -75,6 +75,13 @@ impl Graph {
         self.inner.plain.col.len()
     }
 
+    /// How many structures have been derived.
+    pub(crate) fn derived(&self) -> usize {
+        let transposed = self.inner.transposed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let units = self.inner.units.lock().unwrap_or_else(PoisonError::into_inner).len();
+        usize::from(transposed) + units
+    }
+
     /// The rows of the graph or of its transpose, which is made once. Nothing is kept of one that was cancelled.
     pub(crate) fn rows(&self, transposed: bool, cancel: Option<&CancelToken>) -> Result<Arc<Rows>, RuntimeError> {
         let plain = &self.inner.plain;

@@ -5,6 +5,7 @@ use crate::cancel::CancelToken;
 use crate::context::{Context, UnitOrder};
 use crate::float_env::FloatEnv;
 use crate::memory::Memory;
+use crate::trace::Work;
 use crate::workers::Workers;
 use rayon::prelude::*;
 use std::ffi::c_void;
@@ -13,7 +14,9 @@ use std::time::{Duration, Instant};
 use tiga_abi::{KernelArgs, KernelFn};
 
 /// A kernel with its arguments, ready to run.
-pub(crate) struct Launch {
+pub(crate) struct Launch<'t> {
+    /// As the plan names it.
+    pub(crate) symbol: &'t str,
     pub(crate) kernel: KernelFn,
     pub(crate) sym: Vec<i64>,
     pub(crate) ptr: Vec<*mut c_void>,
@@ -31,7 +34,7 @@ pub(crate) enum Halt {
 
 /// Addresses that workers share; the plan's hazard law and the disjointness of units order their accesses.
 struct Shared<'a> {
-    launch: &'a Launch,
+    launch: &'a Launch<'a>,
     context: &'a Context,
     cancel: Option<&'a CancelToken>,
 }
@@ -39,8 +42,16 @@ struct Shared<'a> {
 unsafe impl Sync for Shared<'_> {}
 
 impl Shared<'_> {
-    /// Runs some units.
+    /// Runs some units, and says so.
     fn run(&self, units: Range<i64>) -> Result<(), Halt> {
+        let begun = self.context.begin();
+        let outcome = self.run_units(units.clone());
+        self.context.end(begun, || Work::Chunk { kernel: self.launch.symbol, units });
+        outcome
+    }
+
+    /// Runs some units.
+    fn run_units(&self, units: Range<i64>) -> Result<(), Halt> {
         let launch = self.launch;
         let scratch = Memory::new(launch.scratch, self.context.allocator.as_ref()).ok_or(Halt::Memory)?;
         let args = KernelArgs {
@@ -84,7 +95,7 @@ fn in_slices(mut units: Range<i64>, cancel: &CancelToken, run: impl Fn(Range<i64
     Ok(())
 }
 
-impl Launch {
+impl Launch<'_> {
     /// Runs the units `0..count`.
     pub(crate) fn run(&self, count: i64, context: &Context, cancel: Option<&CancelToken>) -> Result<(), Halt> {
         let shared = Shared { launch: self, context, cancel };

@@ -18,6 +18,7 @@ mod launch;
 mod library;
 mod memory;
 mod sizes;
+mod trace;
 mod workers;
 
 pub use array::{ArrayMut, ArrayRef};
@@ -31,3 +32,4 @@ pub use hooks::{LogLevel, Progress};
 pub use memory::Allocator;
 pub use tiga_abi::DType;
 pub use tiga_formats::{Csr, Indices};
+pub use trace::{Launched, Span, Work};

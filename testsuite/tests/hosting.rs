@@ -13,7 +13,7 @@ use testsuite::road::Road;
 use tiga_abi::{DType, FpMode};
 use tiga_formats::{Csr, Indices};
 use tiga_runtime::{
-    Allocator, ArrayMut, ArrayRef, Call, CancelToken, Context, Graph, LogLevel, Progress, RuntimeError,
+    Allocator, ArrayMut, ArrayRef, Call, CancelToken, Context, Graph, LogLevel, Progress, RuntimeError, Span, Work,
 };
 
 /// A ring of nodes, each with an edge to the next.
@@ -119,6 +119,40 @@ fn reports_come_on_the_calling_thread_in_order() {
     let steps = steps.lock().unwrap();
     assert!(steps.len() > 4 && steps.iter().zip(1..).all(|((done, _), n)| *done == n), "{steps:?}");
     assert!(steps.iter().all(|(_, at_most)| at_most.is_none()), "its number of rounds is an input");
+}
+
+/// The units of a kernel's launch, and of the chunks that have run of it so far.
+type Units = Arc<Mutex<Vec<(i64, i64)>>>;
+
+#[test]
+fn spans_come_from_the_threads_that_work_and_change_nothing() {
+    let ring = Ring::new(9000);
+    let plain = ring.walk(3, &Context::new(3).unwrap(), |_| ()).unwrap();
+    for (threads, pool) in [(1, false), (1, true), (3, true)] {
+        let (kernels, chunks, runs) = (Units::default(), Arc::new(Mutex::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (launched, told, done) = (kernels.clone(), chunks.clone(), runs.clone());
+        let here = std::thread::current().id();
+        let sink = move |span: &Span<'_>| {
+            assert!(span.start <= span.end && span.worker.is_none_or(|worker| worker < threads));
+            assert_eq!(span.worker.is_none(), std::thread::current().id() == here);
+            match &span.work {
+                Work::Chunk { units, .. } => *told.lock().unwrap() += units.end - units.start,
+                Work::Task { kernel: Some(kernel), .. } => {
+                    launched.lock().unwrap().push((kernel.units, std::mem::take(&mut *told.lock().unwrap())));
+                }
+                Work::Run { program } => {
+                    assert_eq!(*program, "walk");
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+                _ => {}
+            }
+        };
+        let context = if pool { Context::new(threads).unwrap() } else { Context::on_caller() };
+        assert_eq!(ring.walk(3, &context.with_trace(sink), |_| ()).unwrap(), plain);
+        let kernels = kernels.lock().unwrap();
+        assert!(kernels.len() > 3 && kernels.iter().all(|(launched, run)| launched == run), "{kernels:?}");
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+    }
 }
 
 /// Memory of a host, counted; gives none beyond a limit.

@@ -1,6 +1,7 @@
 //! `--graph` and `--in`: what they name, read and converted to what the program takes.
 
 use crate::inspect::type_text;
+use crate::trace::Trace;
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
 use tiga_abi::{DType, Poly};
@@ -23,23 +24,35 @@ pub(crate) struct Inputs {
     pub(crate) arrays: BTreeMap<String, (DType, Array)>,
 }
 
+impl OpenGraph {
+    fn read(source: &GraphSource) -> Result<Self> {
+        // The file is named by the option already.
+        let file = source.open(&Limits::of_this_machine()).map_err(|error| error.kind)?;
+        let graph = Graph::new(&file.csr)?;
+        Ok(Self { file, graph })
+    }
+}
+
 impl Inputs {
     /// Reads what is bound; the names have been checked.
-    pub(crate) fn read(program: &Program, graphs: &[Named<GraphSource>], arrays: &[Named]) -> Result<Self> {
+    pub(crate) fn read(
+        program: &Program,
+        graphs: &[Named<GraphSource>],
+        arrays: &[Named],
+        trace: &Trace,
+    ) -> Result<Self> {
         let mut inputs = Inputs { graphs: BTreeMap::new(), arrays: BTreeMap::new() };
         for Named { name, value } in graphs {
             let place = || format!("--graph {name}={value}");
-            // The file is named by the option already.
-            let file = value.open(&Limits::of_this_machine());
-            let file = file.map_err(|error| error.kind).with_context(place)?;
-            let graph = Graph::new(&file.csr).with_context(place)?;
-            inputs.graphs.insert(name.clone(), OpenGraph { file, graph });
+            let open = trace.step("read", place, || OpenGraph::read(value)).with_context(place)?;
+            inputs.graphs.insert(name.clone(), open);
         }
         for param in &program.params {
             let Type::Tensor { dtype, shape } = &param.ty else { continue };
             let Some(Named { name, value }) = arrays.iter().find(|named| named.name == param.name) else { continue };
-            let array = Wanted { inputs: &inputs, program, param, dtype: *dtype, shape }.array(value);
-            let array = array.with_context(|| format!("--in {name}={value}"))?;
+            let place = || format!("--in {name}={value}");
+            let wanted = Wanted { inputs: &inputs, program, param, dtype: *dtype, shape };
+            let array = trace.step("read", place, || wanted.array(value)).with_context(place)?;
             inputs.arrays.insert(name.clone(), (*dtype, array));
         }
         Ok(inputs)
@@ -100,7 +113,8 @@ impl Wanted<'_> {
         }
         let copies = u64::from(array.array_type() != self.dtype.into()) + u64::from(by_line.is_some());
         Limits::room_for(copies * array.len() as u64 * self.dtype.bytes() as u64)?;
-        let array = array.convert(self.dtype, Conversion::Widening).map_err(|_| anyhow::Error::msg(expected()))?;
+        let array = array.convert(self.dtype, Conversion::Widening);
+        let array = array.map_err(|error| anyhow::anyhow!("{}: {error}", expected()))?;
         match by_line {
             Some(file) => Ok(file.from_input_order(&array)?),
             None => Ok(array),
@@ -170,7 +184,7 @@ mod tests {
         let named = |name: &str, file: &str| format!("{name}={}", folder.join(file).display());
         std::fs::write(folder.join("g.txt"), "0 2\n1 0\n2 1\n").unwrap();
         let arrays: Vec<Named> = arrays.iter().map(|(name, file)| named(name, file).parse().unwrap()).collect();
-        Inputs::read(&program(), &[named("g", "g.txt").parse().unwrap()], &arrays)
+        Inputs::read(&program(), &[named("g", "g.txt").parse().unwrap()], &arrays, &Trace::begin(None)?)
     }
 
     #[test]

@@ -6,11 +6,13 @@
 mod about;
 mod inputs;
 mod inspect;
+mod inspect_json;
 mod names;
 mod outputs;
 mod rows;
 mod run;
 mod show;
+mod trace;
 
 use anyhow::{Error, Result};
 use clap::{Parser, Subcommand};

@@ -1,5 +1,6 @@
 //! `--out` and `--expect`: which result and which file they mean, checked before anything runs.
 
+use crate::trace::Trace;
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -99,11 +100,11 @@ impl FromStr for TopOption {
 }
 
 /// What results are compared with.
-pub(crate) fn expected(program: &Program, given: &[String]) -> Result<Vec<Expected>> {
+pub(crate) fn expected(program: &Program, given: &[String], trace: &Trace) -> Result<Vec<Expected>> {
     let one = |text: &String| {
         let (result, file) = result_and_file(program, text)?;
         let option = format!("--expect {text}");
-        let array = open_array(file, &Limits::of_this_machine());
+        let array = trace.step("read", || option.clone(), || open_array(file, &Limits::of_this_machine()));
         let array = array.map_err(|error| error.kind).with_context(|| option.clone())?;
         Ok(Expected { result: result.to_owned(), option, array })
     };

@@ -6,6 +6,7 @@ use crate::names;
 use crate::outputs::{Expected, Source, Target, Top, TopOption, expected, file_of, targets};
 use crate::rows::{Labels, row_ids};
 use crate::show;
+use crate::trace::Trace;
 use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
 use std::io::Write;
@@ -14,8 +15,8 @@ use std::time::{Duration, Instant};
 use tiga_abi::DType;
 use tiga_bundle::Program;
 use tiga_formats::{
-    Array, Counted, GraphSource, INPUTS_HELP, Limits, Named, Tolerance, array_path, compare, is_table, save_array,
-    save_table, split_member,
+    Array, Counted, GraphSource, INPUTS_HELP, Limits, Named, RowIds, Tolerance, array_path, compare, is_table,
+    save_array, save_table, split_member,
 };
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
 
@@ -31,6 +32,7 @@ Exit codes: 0 done, 1 error, 2 usage, 3 a result is not as expected, 101 interna
 
 #[derive(Args)]
 #[command(after_help = format!("{INPUTS_HELP}\n\n{DETAILS}"))]
+#[command(override_usage = "tiga run [OPTIONS] <BUNDLE.tgb> [PROGRAM]")]
 pub(crate) struct Run {
     /// The bundle.
     #[arg(value_name = "BUNDLE.tgb")]
@@ -69,9 +71,13 @@ pub(crate) struct Run {
     /// Prints the N largest entries of a result, with the names or numbers that the graph's file has for them.
     #[arg(long, value_name = "[RESULT=]N")]
     top: Option<TopOption>,
-    /// Names the rows of results in --top and in .tsv files: a text with a line for each.
+    /// Names the rows of results in --top and in .tsv files: a text with a line for each; of a result over edges, the
+    /// nodes at their ends.
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
+    /// Writes what the run did and when, for Perfetto: tasks, kernels, the chunks of each worker, files.
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
     /// Names the target, the kernels and their variants.
     #[arg(short, long)]
     verbose: bool,
@@ -94,24 +100,41 @@ struct Bound<'a> {
     program: &'a Program,
     inputs: &'a Inputs,
     dims: &'a [Counted],
+    trace: &'a Trace,
 }
 
 impl Run {
     /// Whether all results are as expected.
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<bool> {
         refuse_model(&self.bundle)?;
-        let bundle = Bundle::open(&self.bundle).with_context(|| self.bundle.display().to_string())?;
+        let trace = Trace::begin(self.trace.as_deref())?;
+        let file = || self.bundle.display().to_string();
+        let bundle = trace.step("load", file, || Bundle::open(&self.bundle)).with_context(file)?;
         let program = self.program(&bundle)?;
         names::check(program, &self.graphs, &self.inputs, &self.dims)?;
-        let targets = targets(program, &self.outputs, &self.sources(program)?)?;
-        let expected = expected(program, &self.expected)?;
+        let sources = self.sources(program)?;
+        let targets = targets(program, &self.outputs, &sources)?;
+        trace.check_apart(&sources, &targets)?;
+        let good = self.run_program(out, &bundle, program, &targets, &trace);
+        trace.finish(&self.bundle, &program.name, good)
+    }
+
+    fn run_program(
+        &self,
+        out: &mut dyn Write,
+        bundle: &Bundle,
+        program: &Program,
+        targets: &[Target],
+        trace: &Trace,
+    ) -> Result<bool> {
+        let expected = expected(program, &self.expected, trace)?;
         let top = self.top.as_ref().map(|given| Top::of(program, given)).transpose()?;
         if self.labels.is_some() && top.is_none() && !targets.iter().any(|target| is_table(&target.path)) {
             bail!("--labels: no row is named: it goes with --top or with --out FILE.tsv");
         }
         let labels = self.labels.as_deref().map(Labels::read).transpose()?;
-        let inputs = Inputs::read(program, &self.graphs, &self.inputs)?;
-        let bound = Bound { bundle: &bundle, program, inputs: &inputs, dims: &self.dims };
+        let inputs = Inputs::read(program, &self.graphs, &self.inputs, trace)?;
+        let bound = Bound { bundle, program, inputs: &inputs, dims: &self.dims, trace };
         let shapes = bound.shapes(&expected)?;
         let ids = |result: &str| {
             let shape = shapes.iter().find(|(name, ..)| name == result).map(|(_, _, shape)| shape);
@@ -123,17 +146,10 @@ impl Run {
             ids(top.result)?;
         }
         targets.iter().filter(|target| is_table(&target.path)).try_for_each(|target| ids(&target.result).map(drop))?;
-        let context = Context::new(self.threads.unwrap_or(0).into())?;
+        let context = trace.watch(Context::new(self.threads.unwrap_or(0).into())?);
         let Runs { results, mut times } = bound.execute(self.repeat.unwrap_or(1), &shapes, &context)?;
-        let array = |name: &str| &results.iter().find(|(n, _)| n == name).expect("results have the program's names").1;
-        // Before anything is printed: what was computed outlives a standard output that is full.
-        for target in &targets {
-            let Target { result, path } = target;
-            match is_table(path) {
-                true => save_table(path, result, array(result), ids(result)?)?,
-                false => save_array(path, array(result))?,
-            }
-        }
+        let array = |name: &str| array_of(&results, name);
+        save(targets, &results, trace, ids)?;
         if self.verbose {
             describe(out, &bound, &results, &context)?;
         }
@@ -150,7 +166,7 @@ impl Run {
         }
         let mut good = true;
         for one in &expected {
-            good &= self.check(out, one, array(&one.result))?;
+            good &= trace.step("compare", || one.option.clone(), || self.check(out, one, array(&one.result)))?;
         }
         Ok(good)
     }
@@ -247,7 +263,8 @@ impl<'a> Bound<'a> {
         for _ in 0..repeat {
             // Those of the run before go first: there may be no memory for both.
             results.clear();
-            let mut call = self.call().map_err(by_options)?;
+            let call = self.trace.step("bind", || self.program.name.clone(), || self.call());
+            let mut call = call.map_err(by_options)?;
             for (name, dtype, shape) in shapes {
                 let array = Array::zeroed(*dtype, shape.clone()).ok_or_else(|| {
                     let one = [(name.clone(), *dtype, shape.clone())];
@@ -264,6 +281,32 @@ impl<'a> Bound<'a> {
         }
         Ok(Runs { results, times })
     }
+}
+
+/// The array of a result.
+fn array_of<'r>(results: &'r [(String, Array)], name: &str) -> &'r Array {
+    &results.iter().find(|(n, _)| n == name).expect("results have the program's names").1
+}
+
+/// Writes results, before anything is printed: what was computed outlives a standard output that is full.
+fn save<'i>(
+    targets: &[Target],
+    results: &[(String, Array)],
+    trace: &Trace,
+    ids: impl Fn(&str) -> Result<RowIds<'i>>,
+) -> Result<()> {
+    for Target { result, path } in targets {
+        let (array, ids) = (array_of(results, result), is_table(path).then(|| ids(result)).transpose()?);
+        trace.step(
+            "write",
+            || format!("--out {result}={}", path.display()),
+            || match ids {
+                Some(ids) => save_table(path, result, array, ids),
+                None => save_array(path, array),
+            },
+        )?;
+    }
+    Ok(())
 }
 
 /// Bytes of an array; as many as can be said if they are more.

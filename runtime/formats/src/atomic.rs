@@ -84,7 +84,7 @@ pub fn check_result_target(path: &Path) -> Result<(), WriteError> {
 ///
 /// # Errors
 /// [`WriteError`], as [`write_file`] would give it.
-fn check_writable(path: &Path) -> Result<(), WriteError> {
+pub fn check_writable(path: &Path) -> Result<(), WriteError> {
     let probe = || Temporary::beside(&target_of(path)?).map(drop);
     probe().map_err(|kind| WriteError { path: path.to_owned(), kind })
 }
