@@ -77,6 +77,8 @@ pub enum SemaError {
     NoFeatureAxis { function: String, found: String },
     #[error("the positions from `{begin}` to `{end}` must lie in an axis of `{extent}`")]
     Slice { begin: String, end: String, extent: String },
+    #[error("the positions from `{begin}` to `{end}` do not lie in an axis of `{extent}`")]
+    SliceOutside { begin: String, end: String, extent: String },
     #[error("cannot reshape `{found}` to `{wanted}`")]
     Reshape { found: String, wanted: String },
     #[error("`{function}` needs an axis")]
@@ -197,7 +199,7 @@ impl SemaError {
             TypePlace { .. } => "TG0216",
             NotConstant | EmptyNotConstant => "TG0217",
             NoFeatureAxis { .. } | NoAxisGiven { .. } => "TG0218",
-            Slice { .. } => "TG0219",
+            Slice { .. } | SliceOutside { .. } => "TG0219",
             Reshape { .. } | NotThree { .. } => "TG0220",
             UnknownReducer { .. } => "TG0301",
             ReducerCount { .. } | ReducerMessage { .. } => "TG0302",

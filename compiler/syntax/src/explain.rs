@@ -29,7 +29,10 @@ pub(crate) fn explain<'i>(input: &ItemText<'i>, lexemes: &[Lexeme<'i>], failure:
     let rules = [
         Scene::foreign_word,
         Scene::foreign_sign,
+        Scene::arguments_in_angles,
         Scene::chained_comparison,
+        Scene::reducer_called,
+        Scene::slice_in_index,
         Scene::unnamed_result,
         Scene::assignment,
         Scene::wrong_sign,
@@ -177,6 +180,72 @@ impl<'i> Scene<'_, 'i> {
         let span = left.to(right);
         let error = SyntaxError::ForeignWord { word: self.text(span).to_owned() };
         Some(Explanation { diagnostic: Some(error.at(span).help(advice)), repair: None })
+    }
+
+    /// `top<3>(h)`, which reads as two comparisons.
+    fn arguments_in_angles(&self) -> Option<Explanation<'i>> {
+        let second = self.found()? == Token::Greater && self.expected.has("&&") && !self.expected.has("==");
+        let (Some(Token::Ident(name)), Some(Token::Less)) = (self.before(3), self.before(2)) else { return None };
+        if !second || self.after() != Some(Token::LParen) {
+            return None;
+        }
+        let error = SyntaxError::ChainedComparison.at(self.span()).label("a second comparison");
+        let diagnostic = match name {
+            "top" => error.help("`top<K>` is a reducer and stands after `reduce`, in a message: `reduce top<3>`"),
+            _ => error.help(format!("a call has no arguments in `<…>`, they follow from the others: `{name}(…)`")),
+        };
+        Some(Explanation { diagnostic: Some(diagnostic), repair: None })
+    }
+
+    /// `reduce top(3)`.
+    fn reducer_called(&self) -> Option<Explanation<'i>> {
+        let after_name = self.before(1).is_some_and(Token::is_name) && self.before(2) == Some(Token::WordReduce);
+        if self.found()? != Token::LParen || !after_name || !self.expected.has("<") {
+            return None;
+        }
+        let error = SyntaxError::Unexpected { expected: self.expected.sentence(), found: self.found_text() };
+        let diagnostic = error.at(self.span()).label("unexpected here");
+        let number = self.lexemes.get(self.index + 1).filter(|lexeme| matches!(lexeme.token, Token::Int(_)));
+        let closes = self.lexemes.get(self.index + 2).is_some_and(|lexeme| lexeme.token == Token::RParen);
+        let diagnostic = match number.filter(|_| closes) {
+            Some(number) => {
+                let span = self.span().to(self.span_at(self.index + 2));
+                let text = format!("<{}>", &self.input.text[number.start..number.end]);
+                diagnostic.suggest(span, "the number of a reducer stands in `<…>`", text)
+            }
+            None => diagnostic.help("a reducer is only named: its values are those that the edge function gives"),
+        };
+        Some(Explanation { diagnostic: Some(diagnostic), repair: None })
+    }
+
+    /// `h[:, 0:2]`, said once for all colons in the brackets.
+    fn slice_in_index(&self) -> Option<Explanation<'i>> {
+        if self.found()? != Token::Colon || !(self.expected.expression() || self.expected.operator()) {
+            return None;
+        }
+        let mut depth = 0usize;
+        let open = self.lexemes[..self.index].iter().rposition(|lexeme| match lexeme.token {
+            token if token.is_closer() => {
+                depth += 1;
+                false
+            }
+            token if token.closer().is_some() && depth > 0 => {
+                depth -= 1;
+                false
+            }
+            token => token.closer().is_some(),
+        })?;
+        if self.lexemes[open].token != Token::LBracket {
+            return None;
+        }
+        let from = self.lexemes[open].end;
+        if self.input.text[from..self.span().start as usize].contains(':') {
+            return Some(Explanation { diagnostic: None, repair: None });
+        }
+        let error = SyntaxError::Unexpected { expected: self.expected.sentence(), found: self.found_text() };
+        let diagnostic = error.at(self.span()).label("unexpected here");
+        let help = "a part of an axis is `slice(x, begin, end, axis: -1)`; `take(x, 0, axis: -1)` is one element of it";
+        Some(Explanation { diagnostic: Some(diagnostic.help(help)), repair: None })
     }
 
     fn chained_comparison(&self) -> Option<Explanation<'i>> {

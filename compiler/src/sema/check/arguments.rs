@@ -4,7 +4,7 @@ use super::super::error::SemaError;
 use super::super::hir::Expr;
 use super::super::signature::{Param, Signature};
 use super::super::ty::{Graph, Substitution, Tensor, Ty};
-use super::{Checker, count};
+use super::{Checker, count, habit};
 use tiga_abi::{Poly, Symbol};
 use tiga_ir::SymKind;
 use tiga_source::{Span, nearest};
@@ -39,6 +39,8 @@ pub(super) struct Bindings {
     places: Vec<(Symbol, Span)>,
     /// Arguments that were refused: what they decided is doubtful.
     refused: Vec<Span>,
+    /// The function or program that is called, which may declare parameters over sets; a message may not.
+    callee: Option<Signature>,
 }
 
 impl Bindings {
@@ -152,7 +154,9 @@ impl Checker<'_> {
         } else {
             diagnostic = diagnostic.note(format!("its parameters are {}", list.join(", ")));
         }
-        if let Some(near) = nearest(&name.text, free.iter().copied()) {
+        if let Some(meant) = habit::parameter(&name.text, free) {
+            diagnostic = diagnostic.suggest(name.span, habit::NAME, meant);
+        } else if let Some(near) = nearest(&name.text, free.iter().copied()) {
             diagnostic = diagnostic.suggest(name.span, "a parameter with a similar name exists", near);
         }
         self.report(diagnostic);
@@ -160,7 +164,7 @@ impl Checker<'_> {
 
     /// Checks arguments against parameters; the callee's symbols, or `None` if something was reported.
     pub(super) fn unify(&mut self, signature: &Signature, args: &[Option<Expr>], site: Site) -> Option<Substitution> {
-        let mut bindings = Bindings::default();
+        let mut bindings = Bindings { callee: Some(signature.clone()), ..Bindings::default() };
         let pairs = || signature.params.iter().zip(args).filter_map(|(p, a)| Some((p, a.as_ref()?)));
         for (param, arg) in pairs() {
             bindings.infer(&param.ty, &arg.ty, arg.span);
@@ -208,7 +212,16 @@ impl Checker<'_> {
                 diagnostic = diagnostic.also(decided, format!("`{symbol}` is `{}` here", bindings.map[&symbol]));
             }
         }
-        diagnostic = self.mismatch_help(diagnostic, arg, &want);
+        diagnostic = match (&bindings.callee, &arg.ty, param) {
+            (Some(callee), Ty::Tensor(Tensor { set: Some(set), dims, .. }), Ty::Tensor(p))
+                if p.set.is_none() && p.dims.len() == dims.len() =>
+            {
+                let param = callee.params.iter().find(|p| p.span == place.0);
+                let name = param.map_or("x", |param| &*param.name);
+                self.field_for_entity(diagnostic, callee, name, p, set)
+            }
+            _ => self.mismatch_help(diagnostic, arg, &want),
+        };
         self.report(diagnostic);
         false
     }

@@ -5,7 +5,7 @@ use super::super::hir::{Axis, Composite, Expr, Kind, ReducerUse};
 use super::super::infer::{Domain, Elem};
 use super::super::prelude;
 use super::super::ty::{Graph, Tensor, Ty};
-use super::{Checker, count, tensor};
+use super::{Checker, count, habit, tensor};
 use crate::builtin::BuiltinReducer;
 use tiga_abi::{DType, Poly};
 use tiga_ir::{Op, ops};
@@ -259,7 +259,9 @@ impl Checker<'_> {
             let (expected, found) = (count(n, "argument"), count(args.len(), "argument"));
             let error = SemaError::ArgumentCount { callee: callee.text.clone(), expected, found };
             self.report(match args.get(n) {
-                Some(extra) => error.at(extra.span).label("one too many"),
+                Some(extra) => {
+                    habit::extra_argument(error.at(extra.span).label("one too many"), &callee.text, args, extra)
+                }
                 None => error.at(callee.span).label("too few arguments"),
             });
             return None;

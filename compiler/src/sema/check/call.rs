@@ -3,9 +3,9 @@
 use super::super::error::SemaError;
 use super::super::hir::{Expr, Kind};
 use super::super::items::Entry;
-use super::super::ty::Ty;
+use super::super::ty::{Tensor, Ty};
 use super::arguments::Site;
-use super::{Callee, Checker, count};
+use super::{Callee, Checker, count, habit};
 use tiga_source::{Span, nearest};
 use tiga_syntax::ast::{self, ArgKind, ExprKind};
 
@@ -117,7 +117,9 @@ impl Checker<'_> {
             let error = SemaError::ArgumentCount { callee: callee.text.clone(), expected, found };
             let extra = counts.iter().max().and_then(|n| args.get(*n));
             self.report(match extra {
-                Some(extra) => error.at(extra.span).label("one too many"),
+                Some(extra) => {
+                    habit::extra_argument(error.at(extra.span).label("one too many"), &callee.text, args, extra)
+                }
                 None => error.at(callee.span).label("too few arguments"),
             });
             whole = false;
@@ -147,7 +149,7 @@ impl Checker<'_> {
         self.calls.push((Callee::Function(index), site.callee));
         let args = self.arguments(signature, args, site);
         let Some(map) = self.unify(signature, &args, site) else {
-            return Expr { ty: self.result_despite(&signature.result), span, kind: Kind::Error };
+            return Expr { ty: self.result_despite(&signature.result, &args), span, kind: Kind::Error };
         };
         let ty = signature.result.substitute(&map);
         Expr { ty, span, kind: Kind::Function(index, map, args.into_iter().flatten().collect()) }
@@ -170,16 +172,18 @@ impl Checker<'_> {
             }
         }
         let Some(map) = self.unify(signature, &args, site) else {
-            return Expr { ty: self.result_despite(&signature.result), span, kind: Kind::Error };
+            return Expr { ty: self.result_despite(&signature.result, &args), span, kind: Kind::Error };
         };
         let ty = signature.result.substitute(&map);
         Expr { ty, span, kind: Kind::Program(index, args.into_iter().flatten().collect()) }
     }
 
-    /// What is known of a result although the arguments are wrong: its type if it is a scalar.
-    fn result_despite(&self, result: &Ty) -> Ty {
+    /// What is known of a result although the arguments are wrong: its type if it is a scalar, unless whoever gave a
+    /// field expects one.
+    fn result_despite(&self, result: &Ty, args: &[Option<Expr>]) -> Ty {
+        let field = |arg: &Expr| matches!(&arg.ty, Ty::Tensor(Tensor { set: Some(_), .. }));
         match result {
-            Ty::Tensor(t) if t.is_scalar() => result.clone(),
+            Ty::Tensor(t) if t.is_scalar() && !args.iter().flatten().any(field) => result.clone(),
             _ => Ty::Error,
         }
     }
@@ -198,7 +202,11 @@ impl Checker<'_> {
         for name in super::builtin::names() {
             candidates.push(name);
         }
-        let diagnostic = match nearest(&name.text, candidates) {
+        if let Some(help) = self.reducer_called(&name.text) {
+            return self.fail(error.help(help), span);
+        }
+        let diagnostic = match habit::function(&name.text).or_else(|| nearest(&name.text, candidates)) {
+            Some(near) if habit::function(&name.text).is_some() => error.suggest(name.span, habit::NAME, near),
             Some(near) => {
                 let error = match self.table.place(near) {
                     Some(place) => error.also(place, format!("`{near}` is declared here")),

@@ -14,6 +14,9 @@ use tiga_ir::{SymKind, ops};
 use tiga_source::{Span, nearest};
 use tiga_syntax::ast::{self, ExprKind, UnaryOp};
 
+/// What can be named there.
+const IN_NODE: &str = "the node function sees the reduced values, `dst` and the message's parameters";
+
 /// Numbers that have names.
 pub(super) const NAMED_NUMBERS: [&str; 2] = ["inf", "nan"];
 
@@ -133,7 +136,7 @@ impl Checker<'_> {
             ([], None)
                 if matches!(name.text.as_str(), "src" | "edge") && matches!(self.inside, Some(Inside::Message(_))) =>
             {
-                error.help("the node function sees the reduced values, `dst` and the message's parameters")
+                error.help(IN_NODE)
             }
             ([], None) => error,
         };
@@ -197,7 +200,7 @@ impl Checker<'_> {
         if !self.sees.contains(&entity) {
             let what = format!("`{owner}.index`");
             let (owner, help) = match inside {
-                Inside::Message(_) => (format!("the node function of {inside}"), "it sees `dst` only"),
+                Inside::Message(_) => (format!("the node function of {inside}"), IN_NODE),
                 _ => (format!("this clause of {inside}"), "`lift` and `step` see one message, and its edge"),
             };
             return Some(self.fail(SemaError::Inside { what, owner }.at(span).help(help), span));
@@ -235,6 +238,7 @@ impl Checker<'_> {
                 };
                 let diagnostic = SemaError::NoElement { found, index }.at(index_span).label("no such element");
                 let diagnostic = self.point_at_declarations(diagnostic, [&value]);
+                let diagnostic = self.element_of_axis(diagnostic, base, index, span, &value.ty);
                 self.fail(diagnostic, span)
             }
         }

@@ -10,7 +10,7 @@ use super::super::signature::{Signature, duplicate};
 use super::super::ty::{Graph, Tensor, Ty};
 use super::arguments::{Bindings, Site};
 use super::reducer::Use;
-use super::{Checker, count};
+use super::{Checker, count, habit};
 use crate::builtin::{BuiltinReducer, top};
 use std::sync::Arc;
 use tiga_abi::{Poly, Symbol};
@@ -70,6 +70,10 @@ impl<'a> Checker<'a> {
     /// A message without a reducer: its result is what each edge gives.
     fn edge_result(mut self, value: Expr, message: &Callable<'a, ast::Message>) -> Option<MessageBody> {
         let ast = message.ast;
+        if let (Some(node), None) = (&ast.node, ast.result.edges) {
+            self.reducer_missing(node, &members(&value));
+            return None;
+        }
         if ast.result.edges.is_none() {
             let error = SemaError::EdgeResult { rule: "without a reducer its result is one value per edge" };
             let place = ast.result.ty.span;
@@ -119,7 +123,12 @@ impl<'a> Checker<'a> {
         let messages = match (reduce, named.as_slice()) {
             (ast::Reduce::One(_), [Some(Named::Declared(_) | Named::Prelude(_))]) => vec![value.clone()],
             (ast::Reduce::One(one), _) if value.ty.members().is_some() => {
-                self.report_count(reduce, written.len(), span, value, Some(one));
+                let text = match named.as_slice() {
+                    [Some(Named::Top(k))] => format!("top<{k}>"),
+                    [Some(_)] => one.name.text.clone(),
+                    _ => return None,
+                };
+                self.report_count(reduce, written.len(), span, value, Some(&text));
                 return None;
             }
             (ast::Reduce::One(_), _) => vec![value.clone()],
@@ -138,21 +147,14 @@ impl<'a> Checker<'a> {
         Some((uses, outs))
     }
 
-    fn report_count(
-        &mut self,
-        reduce: &ast::Reduce,
-        written: usize,
-        span: Span,
-        value: &Expr,
-        one: Option<&ast::ReducerRef>,
-    ) {
+    fn report_count(&mut self, reduce: &ast::Reduce, written: usize, span: Span, value: &Expr, one: Option<&str>) {
         let given = members(value).len();
         let error = SemaError::ReducerCount { found: count(written, "reducer"), expected: count(given, "value") };
         let label = format!("this is `{}`", self.show(&value.ty));
         let diagnostic = error.at(span).label(count(written, "reducer")).also(value.span, label);
         self.report(match (reduce, one) {
             (ast::Reduce::One(_), Some(one)) => {
-                let all = vec![one.name.text.as_str(); given].join(", ");
+                let all = vec![one; given].join(", ");
                 diagnostic.suggest(span, "write one reducer for each value", format!("({all})"))
             }
             _ => diagnostic.help("`reduce (sum, max)` has one reducer for each value"),
@@ -183,7 +185,8 @@ impl<'a> Checker<'a> {
         let error = SemaError::UnknownReducer { name: name.clone() }.at(span).label("not found");
         let mut names: Vec<&str> = self.table.names(|e| matches!(e, Entry::Reducer(_))).collect();
         names.extend(language_reducers().map(|name| -> &str { name }));
-        self.report(match nearest(name, names.iter().copied()) {
+        self.report(match habit::reducer(name).or_else(|| nearest(name, names.iter().copied())) {
+            Some(meant) if habit::reducer(name).is_some() => error.suggest(span, habit::NAME, meant),
             Some(near) => error.suggest(span, "a reducer with a similar name exists", near),
             None => {
                 let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
@@ -289,7 +292,16 @@ impl<'a> Checker<'a> {
             };
             let reducers = message.ast.reduce.as_ref().map_or(place, reduce_span);
             let error = error.at(place).label(count(node.names.len(), "name"));
-            self.report(error.also(reducers, format!("gives {}", count(outs.len(), "value"))));
+            let tuple = match outs {
+                [only] => only.members().filter(|members| members.len() > 1),
+                _ => None,
+            };
+            self.report(match tuple {
+                Some(members) => error
+                    .also(reducers, format!("gives one value, a tuple of {}", members.len()))
+                    .help("name the tuple, and take `.0` and `.1` of it: `node(best) { best.0 }`"),
+                None => error.also(reducers, format!("gives {}", count(outs.len(), "value"))),
+            });
             return None;
         }
         self.scope.hide("src");
@@ -330,6 +342,10 @@ impl<'a> Checker<'a> {
         let Some(operands) = self.operands(signature, values, &relation, &mut bindings) else {
             return self.poison(span);
         };
+        // A reducer with a symbol for its number is reported where it stands.
+        if habit::numbered_by_symbol(table.messages[index].ast) {
+            return self.poison(span);
+        }
         if !whole || !self.all_bound(signature, &bindings, site) {
             return self.poison(span);
         }
@@ -391,17 +407,14 @@ impl<'a> Checker<'a> {
                 wanted.push((param.ty.clone(), value, param.span, text));
                 continue;
             };
-            let set = graph.set(match &*param.name {
-                "edge" => "edges",
-                name => name,
-            })?;
+            let set = graph.set(set_name(&param.name))?;
             let Some(members) = self.members(&signature.name, &param.name, fields, value, param.span) else {
                 whole = false;
                 continue;
             };
             for ((name, ty), member) in fields.iter().zip(members) {
                 let text = format!("field `{name}` of `{}`: `{}`", param.name, self.show(ty));
-                if !self.over_set_of(&member, set, &param.name, name) {
+                if !self.over_set_of(&member, graph, &param.name, name) {
                     whole = false;
                     continue;
                 }
@@ -491,8 +504,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether a field lives where the message reads it.
-    fn over_set_of(&mut self, member: &Expr, set: &Symbol, record: &str, field: &str) -> bool {
-        let Some(tensor) = self.tensor(member) else {
+    fn over_set_of(&mut self, member: &Expr, graph: &Graph, record: &str, field: &str) -> bool {
+        let (Some(tensor), Some(set)) = (self.tensor(member), graph.set(set_name(record))) else {
             return false;
         };
         if tensor.set.as_ref() == Some(set) {
@@ -512,12 +525,21 @@ impl<'a> Checker<'a> {
         if tensor.is_scalar() {
             diagnostic =
                 diagnostic.help(format!("`fill({set}, …)` makes it a field; or make it a parameter of the message"));
+        } else if tensor.set.as_ref() == Some(&graph.edges) {
+            diagnostic = diagnostic.help("a field of edges is read as one of `edge: {…}`");
+        } else if record == "edge" && [&graph.src, &graph.dst].into_iter().any(|s| tensor.set.as_ref() == Some(s)) {
+            diagnostic = diagnostic.help("a field of nodes is read as one of `src: {…}` or `dst: {…}`");
         } else if tensor.set.is_some() && record != "edge" {
             diagnostic = diagnostic.note("messages go from `src` to `dst`; `transpose(g)` exchanges the two");
         }
         self.report(diagnostic);
         false
     }
+}
+
+/// What a graph calls the set of a record's fields.
+fn set_name(record: &str) -> &str {
+    if record == "edge" { "edges" } else { record }
 }
 
 /// A reducer that a name means.

@@ -7,6 +7,7 @@ mod builtin;
 mod call;
 mod control;
 mod expr;
+mod habit;
 mod message;
 mod operator;
 mod reducer;
@@ -309,6 +310,13 @@ impl<'a> Checker<'a> {
     fn mismatch_help(&self, diagnostic: Diagnostic, expr: &Expr, want: &Ty) -> Diagnostic {
         match (&expr.ty, want) {
             (Ty::Tensor(a), Ty::Tensor(b)) if a.same_shape(b) => self.convert(diagnostic, expr, a.elem, b.elem),
+            (Ty::Tensor(_), Ty::Tensor(b)) if let Some((end, text)) = self.reduction_without_axis(expr, b) => {
+                diagnostic.suggest(end, text, ", axis: -1")
+            }
+            (Ty::Tuple(members), Ty::Tensor(b)) => match self.member_that_fits(expr, members, b) {
+                Some(member) => diagnostic.suggest(expr.span, "take the element that fits", member),
+                None => diagnostic,
+            },
             (Ty::Tensor(a), Ty::Tensor(b)) if a.is_scalar() && !b.is_scalar() => {
                 let axes: Vec<String> =
                     b.set.iter().map(|s| s.to_string()).chain(b.dims.iter().map(|d| d.to_string())).collect();

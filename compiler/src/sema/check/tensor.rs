@@ -4,8 +4,8 @@ use super::super::error::SemaError;
 use super::super::hir::{Axis, Composite, Expr, Kind, ReducerUse};
 use super::super::infer::{Domain, Elem};
 use super::super::ty::{Tensor, Ty};
-use super::Checker;
 use super::builtin::integer;
+use super::{Checker, habit};
 use crate::builtin::BuiltinReducer;
 use tiga_abi::{DType, Poly};
 use tiga_ir::ops::{self, never_negative};
@@ -186,9 +186,11 @@ impl Checker<'_> {
         let extent = &tensor.dims[feature];
         let parts = [&begin, &end.sub(&begin), &extent.sub(&end)];
         if !parts.into_iter().all(|part| never_negative(part, extent)) {
-            let error = SemaError::Slice { begin: begin.to_string(), end: end.to_string(), extent: extent.to_string() };
+            let outside = habit::outside(begin.as_constant(), end.as_constant(), extent.as_constant());
+            let (from, to, of) = (begin.to_string(), end.to_string(), extent.to_string());
+            let error = habit::slice_error(from, to, of, outside.is_some());
             let place = written[1].span.to(written[2].span);
-            let diagnostic = error.at(place).label("not known to lie there");
+            let diagnostic = error.at(place).label(outside.unwrap_or("not known to lie there".to_owned()));
             let diagnostic = diagnostic.also(value.span, format!("this is `{}`", self.show(&value.ty)));
             self.report(self.point_at_declarations(diagnostic, [&value]));
             return None;

@@ -1,0 +1,187 @@
+//! What is said to whoever writes as in NumPy, PyTorch or Rust: what is meant is named, and what is suggested compiles.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use tiga_source::Diagnostic;
+use tigac::driver::Front;
+use tigac::sema::SemaOptions;
+
+fn front(text: &str) -> Front {
+    Front::of_text("model.tg", text.to_owned(), &SemaOptions::default()).unwrap()
+}
+
+/// The only finding, and how it is shown.
+#[track_caller]
+fn only(text: &str) -> (Diagnostic, String) {
+    let front = front(text);
+    let shown: Vec<String> = front.diagnostics.iter().map(|d| d.render(&front.sources, false)).collect();
+    let shown = shown.join("\n");
+    assert_eq!(front.diagnostics.len(), 1, "{shown}");
+    (front.diagnostics[0].clone(), shown)
+}
+
+/// Demands texts in what is said.
+#[track_caller]
+fn says(text: &str, parts: &[&str]) {
+    let (_, shown) = only(text);
+    for part in parts {
+        assert!(shown.contains(part), "{part} is missing from\n{shown}");
+    }
+}
+
+/// Demands that the suggestion makes a right model of a wrong one.
+#[track_caller]
+fn mends(text: &str, mended: &str) {
+    let (finding, shown) = only(text);
+    let [suggestion] = finding.suggestions.as_slice() else { panic!("no suggestion\n{shown}") };
+    let (start, end) = (suggestion.span.start as usize, suggestion.span.end as usize);
+    let new = format!("{}{}{}", &text[..start], suggestion.replacement, &text[end..]);
+    assert!(new.contains(mended), "`{mended}` is not in\n{new}\n{shown}");
+    let front = front(&new);
+    let errors: Vec<String> = front.diagnostics.iter().map(|d| d.render(&front.sources, false)).collect();
+    assert!(errors.is_empty(), "{new}\n{}", errors.join("\n"));
+}
+
+/// A program over features.
+fn program(result: &str, body: &str) -> String {
+    format!("program p<set N>(h: f32[N, 4]) -> (y: {result}) {{ {body} }}\n")
+}
+
+/// A message of one value.
+fn message(result: &str, rest: &str) -> String {
+    format!("message m(src: {{h: f32}}) -> {result} {{ edge {{ src.h }} {rest} }}\n")
+}
+
+#[test]
+fn an_axis_is_named() {
+    for (body, mended) in [
+        ("argmax(h)", "argmax(h, axis: -1)"),
+        ("argmax(h, -1)", "argmax(h, axis: -1)"),
+        ("argmax(h, dim: -1)", "argmax(h, axis: -1)"),
+        ("argmin(h, dims: 1)", "argmin(h, axis: 1)"),
+    ] {
+        mends(&program("i64[N]", body), mended);
+    }
+    for (result, body, mended) in [
+        ("f32[N]", "sum(h)", "sum(h, axis: -1)"),
+        ("f32[N]", "mean(h, 1)", "mean(h, axis: 1)"),
+        ("f32[N, 4]", "softmax(h, -1)", "softmax(h, axis: -1)"),
+        ("f32[N, 4]", "cumsum(h, -1)", "cumsum(h, axis: -1)"),
+        ("f32[N, 2]", "slice(h, 0, 2, 1)", "slice(h, 0, 2, axis: 1)"),
+        ("f32[N]", "take(h, 0, -1)", "take(h, 0, axis: -1)"),
+    ] {
+        mends(&program(result, body), mended);
+    }
+    says(&program("i64[N]", "argmax(h)"), &["without an axis, `argmax` reduces over `N`"]);
+    // Of a field without features nothing is said of axes.
+    let (_, shown) = only("program p<set N>(h: f32[N]) -> (y: f32[N]) { sum(h) }\n");
+    assert!(!shown.contains("axis"), "{shown}");
+}
+
+#[test]
+fn shapes_and_parts_of_axes() {
+    mends(&program("f32[N, 2, 2]", "reshape(h, 2, 2)"), "reshape(h, [2, 2])");
+    says(&program("f32[N, 2, 2]", "reshape(h, 1 + 1, 2)"), &["the new extents are one list"]);
+    mends(&program("f32[N]", "h.0"), "take(h, 0, axis: -1)");
+    says(&program("f32[N]", "(h + h).0"), &["`take(…, 0, axis: -1)` does"]);
+    for body in ["h[:, 0:2]", "h[0:2]", "h[..., 0]", "h[:]"] {
+        if body.contains(':') {
+            says(&program("f32[N, 2]", body), &["TG0004", "`slice(x, begin, end, axis: -1)`"]);
+        }
+    }
+}
+
+#[test]
+fn a_slice_of_constants_is_certainly_outside() {
+    says(&program("f32[N, 3]", "slice(h, 3, 6)"), &["do not lie in", "ends at 6, and the axis has 4 elements"]);
+    says(&program("f32[N, 3]", "slice(h, 5, 5)"), &["ends at 5, and the axis has 4 elements"]);
+    says(&program("f32[N, 2]", "slice(h, 3, 1)"), &["do not lie in", "begins at 3, after its end at 1"]);
+    let sizes = "program p<set N, F>(h: f32[N, F]) -> (y: f32[N, 2]) { slice(h, 0, 2) }\n";
+    says(sizes, &["must lie in an axis of `F`", "not known to lie there"]);
+}
+
+#[test]
+fn reducers_and_functions_have_their_names_here() {
+    for (habit, mended) in
+        [("add", "sum"), ("average", "mean"), ("maximum", "max"), ("mul", "prod"), ("var", "variance")]
+    {
+        mends(&message("f32", &format!("reduce {habit}")), &format!("reduce {mended}"));
+    }
+    for (result, body, mended) in [
+        ("f32[N, 8]", "cat(h, h)", "concat(h, h)"),
+        ("f32[N, 2, 2]", "view(h, [2, 2])", "reshape(h"),
+        ("f32[N, 4]", "maximum(h, 0.0)", "max(h, 0.0)"),
+    ] {
+        mends(&program(result, body), mended);
+    }
+}
+
+#[test]
+fn top_is_a_reducer_with_its_number_in_angles() {
+    says(&program("f32[N, 3]", "top<3>(h)"), &["TG0012", "`top<K>` is a reducer and stands after `reduce`"]);
+    says(&program("f32[N, 3]", "top(h, 3)"), &["TG0107", "`top<K>` is a reducer"]);
+    let (finding, shown) = only(&program("f32[N, 3]", "relu<3>(h)"));
+    assert!(finding.suggestions.is_empty() && shown.contains("`relu(…)`"), "{shown}");
+    mends("program p(a: f32) -> (y: bool) { 0.0 < a > 1.0 }\n", "0.0 < a && a > 1.0");
+    mends(&message("(f32[3], i64[3])", "reduce top(3)"), "reduce top<3>");
+    says(&message("f32", "reduce sum(h)"), &["a reducer is only named"]);
+    let pair = "message m(src: {h: f32}) -> ((f32[3], i64[3]), (f32[3], i64[3])) {\n    \
+                edge { (src.h, src.h) }\n    reduce top<3>\n}\n";
+    says(pair, &["(top<3>, top<3>)"]);
+    let names = message("f32[3]", "reduce top<3> node(best, at) { best }");
+    says(&names, &["TG0303", "gives one value, a tuple of 2", "`node(best) { best.0 }`"]);
+    mends(&message("f32[3]", "reduce top<3> node(best) { best }"), "{ best.0 }");
+    mends(&message("i64[3]", "reduce top<3> node(best) { best }"), "{ best.1 }");
+}
+
+#[test]
+fn a_reducer_with_a_symbol_for_its_number_is_reported_once() {
+    let text = "message m<K>(src: {h: f32}) -> (f32[K], i64[K]) { edge { src.h } reduce top<K> }\n\
+                program p(g: graph<N>, h: f32[N]) -> (y: f32[N, 3]) { let (y, at) = m(g, src: {h}); y }\n";
+    says(text, &["TG0315"]);
+}
+
+#[test]
+fn a_node_function_asks_for_a_reducer() {
+    mends(&message("f32", "node(v) { v }"), "reduce sum node(v)");
+    says(&message("f32", ""), &["-> edges f32"]);
+    let two = "message m(src: {h: f32}) -> f32 { edge { (src.h, src.h > 0.0) } node(a, b) { a + f32(b) } }\n";
+    mends(two, "reduce (sum, any) node(a, b)");
+    let help = "the node function sees the reduced values, `dst` and the message's parameters";
+    says(&message("f32", "reduce sum node(v) { v + src.h }"), &["TG0101", help]);
+    says(&message("f32", "reduce sum node(v) { v + f32(src.index) }"), &["TG0308", help]);
+}
+
+#[test]
+fn fields_of_another_record_are_shown_it() {
+    let program = |call: &str| {
+        format!(
+            "message of_edges(edge: {{w: f32}}) -> f32 {{ edge {{ edge.w }} reduce sum }}\n\
+             message of_nodes(src: {{w: f32}}) -> f32 {{ edge {{ src.w }} reduce sum }}\n\
+             program p(g: graph, e: f32[g.edges], s: f32[g.src], d: f32[g.dst]) -> (y: f32[g.dst]) {{ {call} }}\n"
+        )
+    };
+    says(&program("of_nodes(g, src: {w: e})"), &["TG0307", "a field of edges is read as one of `edge: {…}`"]);
+    says(&program("of_edges(g, edge: {w: s})"), &["TG0307", "a field of nodes is read as one of `src: {…}`"]);
+    says(&program("of_nodes(g, src: {w: d})"), &["TG0307", "`transpose(g)` exchanges the two"]);
+    let (_, shown) = only(&program("of_nodes(g, src: {w: e})"));
+    assert!(!shown.contains("transpose"), "{shown}");
+}
+
+#[test]
+fn a_function_that_takes_a_field_declares_its_set() {
+    let unit = "fn unit<F>(x: f32[F]) -> f32[F] { x / sqrt(dot(x, x)) }\n";
+    says(
+        &format!("{unit}{}", program("f32[N, 4]", "unit(h)")),
+        &["TG0203", "to take a field, `unit` declares its set: `unit<set N, F>` and `x: f32[N, F]`"],
+    );
+    // One mistake: what its result would be is not known.
+    let half = "fn half(x: f32) -> f32 { x / 2.0 }\nprogram p<set N>(h: f32[N]) -> (y: f32[N]) { half(h) }\n";
+    says(half, &["expected `f32`, found `f32[N]`", "`half<set N>` and `x: f32[N]`"]);
+    let edges = "fn half(x: f32) -> f32 { x / 2.0 }\n\
+                 program p(g: graph<N>, w: f32[g.edges]) -> (y: f32[g.edges]) { half(w) }\n";
+    says(edges, &["`half<set E>` and `x: f32[E]`"]);
+    // A wrong argument that is no field leaves the result as it is.
+    let wrong = "fn half(x: f32) -> f32 { x / 2.0 }\nprogram p(n: i64) -> (y: f64) { half(n) }\n";
+    assert_eq!(front(wrong).errors(), 2);
+}
