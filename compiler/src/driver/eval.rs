@@ -2,14 +2,14 @@
 
 use super::Outcome;
 use super::front::{Front, SemaArgs};
-use super::inputs::{self, InputArgs};
+use super::inputs::{self, Bound, InputArgs, row_ids};
 use super::output::{check_distinct, is_standard, print};
 use super::report::ReportArgs;
 use crate::sema::ProgramInfo;
 use anyhow::{Context as _, Result, bail};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use tiga_formats::{Array, INPUTS_HELP, check_array_target, save_array};
+use tiga_formats::{Array, INPUTS_HELP, check_result_target, is_table, save_array, save_table};
 use tiga_ir::interp::{Options, Tensor, Value, run_domain_with};
 
 /// Elements of a result that are shown.
@@ -18,13 +18,14 @@ const SHOWN: usize = 8;
 /// What the options alone do not say, as the help of `tiga run` says it.
 const DETAILS: &str = "\
 Results: without --out, each result is printed to the standard output: its type, its shape
-and its first 8 elements. --out writes .npy files.
+and its first 8 elements. --out writes an array to a .npy file; to a .tsv file, a line a row, which
+begins with the node or the two ends of the edge as the graph's file calls them.
 
 Exit codes: 0 done, 1 error, 2 usage, 101 internal error, 130 interrupted.";
 
 /// The arguments of `tigac eval`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = format!("{INPUTS_HELP}\n\n{DETAILS}"))]
+#[command(after_help = format!("{INPUTS_HELP}\n\n{DETAILS}"), override_usage = "tigac eval [OPTIONS] <FILE> [PROGRAM]")]
 pub(super) struct Args {
     /// The model.
     #[arg(value_name = "FILE")]
@@ -33,8 +34,8 @@ pub(super) struct Args {
     program: Option<String>,
     #[command(flatten)]
     inputs: InputArgs,
-    /// Writes a result to a file; the name may be left out if there is only one.
-    #[arg(long = "out", value_name = "[RESULT=]FILE.npy")]
+    /// Writes a result to a file, .npy or .tsv; the name may be left out if there is only one.
+    #[arg(long = "out", value_name = "[RESULT=]FILE")]
     outputs: Vec<String>,
     #[command(flatten)]
     sema: SemaArgs,
@@ -56,12 +57,16 @@ fn evaluate(args: &Args) -> Result<Outcome> {
     let outputs: Vec<(usize, PathBuf)> = args.outputs.iter().map(|o| output(program, o)).collect::<Result<_>>()?;
     check_outputs(args, &outputs)?;
     let options = Options { sizes: args.inputs.dims(program)?, ..Options::default() };
-    let values = args.inputs.values(program)?;
+    let Bound { values, graphs } = args.inputs.values(program)?;
     let results = run_domain_with(&front.analysis.ir, &program.name, &values, &options);
     let results = results.map_err(inputs::explain)?;
     let arrays: Vec<Array> = results.iter().map(array).collect::<Result<_>>()?;
     for (index, path) in &outputs {
-        save_array(path, &arrays[*index])?;
+        let (result, array) = (&program.results[*index], &arrays[*index]);
+        match is_table(path) {
+            true => save_table(path, &result.name, array, row_ids(program, &graphs, &result.ty))?,
+            false => save_array(path, array)?,
+        }
     }
     if outputs.is_empty() {
         let mut text = String::new();
@@ -83,7 +88,7 @@ fn check_outputs(args: &Args, outputs: &[(usize, PathBuf)]) -> Result<()> {
     inputs.push(&args.file);
     check_distinct(&inputs, &outputs)?;
     for path in outputs {
-        check_array_target(path)?;
+        check_result_target(path)?;
     }
     Ok(())
 }

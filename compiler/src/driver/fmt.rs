@@ -55,7 +55,7 @@ impl Args {
             Ok(formatted) => formatted,
             Err(FormatError::Syntax(errors)) => return Ok(self.report.show(&sources, &errors)),
             Err(error @ FormatError::Changed) => {
-                return Ok(super::refusal::bug(&anyhow::Error::from(error).context(name.into_owned())));
+                return Ok(self.report.bug(&anyhow::Error::from(error).context(name.into_owned())));
             }
         };
         let changed = formatted != text;

@@ -6,8 +6,8 @@ use indexmap::IndexMap;
 use std::path::Path;
 use tiga_abi::{SizeError, Symbol};
 use tiga_formats::{
-    Array, Conversion, Counted, GraphFile, GraphSource, INPUT_ORDER, Limits, Named, array_path, check_standard_input,
-    is_array_file, open_array,
+    Array, Conversion, Counted, GraphFile, GraphSource, INPUT_ORDER, Limits, Named, RowIds, array_path,
+    check_standard_input, is_array_file, open_array,
 };
 use tiga_ir::interp::{ErrorKind, InterpError, Place, Relation, Tensor, Value};
 use tiga_ir::{RelType, Scalar, TensorType, Type};
@@ -29,6 +29,30 @@ pub(super) struct InputArgs {
     dims: Vec<Counted>,
 }
 
+/// The arguments of a program, and the files of its graphs by parameter.
+pub(super) struct Bound<'p> {
+    pub(super) values: Vec<Value>,
+    pub(super) graphs: Graphs<'p>,
+}
+
+/// Graph files by parameter.
+type Graphs<'p> = IndexMap<&'p str, GraphFile>;
+
+/// What the rows of a result are called, as `tiga run` calls them: by the graph whose edges or nodes they are.
+pub(super) fn row_ids<'a>(program: &ProgramInfo, graphs: &'a Graphs<'_>, result: &Type) -> RowIds<'a> {
+    let Type::Tensor(TensorType { set: Some(set), .. }) = result else { return RowIds::Positions };
+    for param in &program.params {
+        let (Some(relation), Some(file)) = (param.ty.as_rel(), graphs.get(&*param.name)) else { continue };
+        if *set == relation.edges {
+            return RowIds::Edges(file);
+        }
+        if *set == relation.src || *set == relation.dst {
+            return RowIds::Nodes(file);
+        }
+    }
+    RowIds::Positions
+}
+
 /// One value for each name, or the name that has two.
 fn unique<'a, T>(option: &str, all: &'a [Named<T>]) -> Result<IndexMap<&'a str, &'a T>> {
     let mut out = IndexMap::new();
@@ -42,12 +66,12 @@ fn unique<'a, T>(option: &str, all: &'a [Named<T>]) -> Result<IndexMap<&'a str, 
 
 impl InputArgs {
     /// The arguments of a program, in its order.
-    pub(super) fn values(&self, program: &ProgramInfo) -> Result<Vec<Value>> {
+    pub(super) fn values<'p>(&self, program: &'p ProgramInfo) -> Result<Bound<'p>> {
         check_standard_input(&self.graphs, &self.arrays)?;
         let limits = Limits::of_this_machine();
         let mut graphs = unique("--graph", &self.graphs)?;
         let mut arrays = unique("--in", &self.arrays)?;
-        let mut files: IndexMap<&str, GraphFile> = IndexMap::new();
+        let mut files: Graphs<'p> = IndexMap::new();
         for param in program.params.iter().filter(|p| p.ty.as_rel().is_some()) {
             let Some(source) = graphs.shift_remove(&*param.name) else {
                 bail!("`{}` needs the graph `{1}`: bind it with --graph {1}=FILE", program.name, param.name);
@@ -76,7 +100,7 @@ impl InputArgs {
                 let known: Vec<&str> = of_kind.map(|p| &*p.name).collect();
                 bail!(unknown(&program.name, what, name, &known))
             }
-            None => Ok(out),
+            None => Ok(Bound { values: out, graphs: files }),
         }
     }
 

@@ -39,10 +39,19 @@ pub(super) fn finding(diagnostic: &Diagnostic, sources: &Sources) -> Value {
 
 /// What is said of no place and has no code.
 pub(super) fn message(level: &str, text: &str, rendered: &str) -> Value {
+    placeless(level, text, rendered, Value::Null)
+}
+
+/// An error of no place that has a code.
+pub(super) fn coded(code: &str, text: &str, rendered: &str) -> Value {
+    placeless("error", text, rendered, json!({ "code": code, "explanation": explain::page(code).ok() }))
+}
+
+fn placeless(level: &str, text: &str, rendered: &str, code: Value) -> Value {
     json!({
         "$message_type": "diagnostic",
         "message": text,
-        "code": null,
+        "code": code,
         "level": level,
         "spans": [],
         "children": [],
@@ -99,4 +108,22 @@ fn lines(span: Span, sources: &Sources) -> Vec<Value> {
             })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_is_an_error_with_a_code_and_no_place() {
+        let bug = coded("TG0999", "internal error: no", "error[TG0999]: internal error: no\n");
+        let plain = message("error", "no", "error: no\n");
+        assert!(bug.as_object().unwrap().keys().eq(plain.as_object().unwrap().keys()), "the same shape");
+        assert_eq!(
+            (&bug["code"]["code"], &bug["level"], &bug["spans"]),
+            (&json!("TG0999"), &json!("error"), &json!([]))
+        );
+        let page = bug["code"]["explanation"].as_str().unwrap();
+        assert!(page.starts_with("# TG0999: "), "{page}");
+    }
 }

@@ -41,7 +41,7 @@ pub(super) fn show(error: anyhow::Error, front: &Front, report: &ReportArgs) -> 
             Ok(report.show(&front.sources, &[too_much(callee, excess, span)]))
         }
         // Analysis wrote the module.
-        Fault::Module | Fault::Bug => Ok(bug(&error)),
+        Fault::Module | Fault::Bug => Ok(report.bug(&error)),
         Fault::Outside => Err(error),
     }
 }
@@ -53,17 +53,19 @@ fn too_much(callee: &str, excess: Excess, span: Span) -> Diagnostic {
         .help("each call is written out: repeat with `loop`, or run the programs one after the other")
 }
 
-/// Shows a bug of the compiler with its code.
+/// Shows a bug of the compiler with its code, as text.
 pub(super) fn bug(error: &anyhow::Error) -> Outcome {
     say(bug_text(error));
     Outcome::Internal
 }
 
 fn bug_text(error: &anyhow::Error) -> String {
-    format!(
-        "error[{INTERNAL}]: internal error: {error:#}\n\n\
-         For more information about this error, try `tigac --explain {INTERNAL}`.\n"
-    )
+    format!("error[{INTERNAL}]: internal error: {error:#}\n\n{}\n", more(INTERNAL))
+}
+
+/// Where the page of a code is.
+pub(super) fn more(code: &str) -> String {
+    format!("For more information about this error, try `tigac --explain {code}`.")
 }
 
 /// Whose fault an error of the passes or of code generation is.

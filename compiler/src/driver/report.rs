@@ -1,7 +1,7 @@
 //! How a command shows what it finds: for readers, a line each, or as JSON; with or without colour; how much of it.
 
 use super::front::INTERNAL;
-use super::{Outcome, json};
+use super::{Outcome, json, refusal};
 use std::io::IsTerminal;
 use tiga_source::{Diagnostic, Severity, Sources, say};
 
@@ -73,7 +73,7 @@ impl ReportArgs {
         codes.sort_unstable();
         codes.dedup();
         let more = if let [only] = codes.as_slice() {
-            format!("For more information about this error, try `tigac --explain {only}`.")
+            refusal::more(only)
         } else {
             let all = codes.join(", ");
             let first = codes[0];
@@ -115,6 +115,19 @@ impl ReportArgs {
     pub(super) fn progress(&self, text: impl std::fmt::Display) {
         if self.verbose {
             say(text);
+        }
+    }
+
+    /// Shows a bug of the compiler, which has a code and no place.
+    pub(super) fn bug(&self, error: &anyhow::Error) -> Outcome {
+        match self.error_format {
+            ErrorFormat::Human | ErrorFormat::Short => refusal::bug(error),
+            ErrorFormat::Json => {
+                let text = format!("internal error: {error:#}");
+                say(json::coded(INTERNAL, &text, &format!("error[{INTERNAL}]: {text}\n")));
+                self.advice(json::FAILURE_NOTE, &refusal::more(INTERNAL));
+                Outcome::Internal
+            }
         }
     }
 

@@ -3,9 +3,9 @@
 use crate::inputs::Inputs;
 use anyhow::{Context as _, Result, bail};
 use std::path::{Path, PathBuf};
-use tiga_abi::Poly;
+use tiga_abi::{Poly, Symbol};
 use tiga_bundle::{Program, Type};
-use tiga_formats::{Limits, Names, RowIds, open_names};
+use tiga_formats::{GraphFile, Limits, Names, RowIds, open_names};
 
 /// `--labels`, read before anything runs.
 pub(crate) struct Labels {
@@ -21,7 +21,7 @@ impl Labels {
     }
 }
 
-/// What the rows of a result of `rows` rows are called.
+/// What the rows of a result of `rows` rows are called: by labels, which name nodes where the rows are edges.
 pub(crate) fn row_ids<'a>(
     program: &Program,
     inputs: &'a Inputs,
@@ -29,26 +29,60 @@ pub(crate) fn row_ids<'a>(
     result: &str,
     rows: usize,
 ) -> Result<RowIds<'a>> {
-    if let Some(Labels { path, names }) = labels {
-        if names.len() != rows {
-            let found = names.len();
-            bail!("--labels {}: {found} lines, expected one for each of the {rows} rows of `{result}`", path.display());
+    let leading = leading(program, result);
+    let Some(Labels { path, names }) = labels else { return Ok(by_graph(program, inputs, leading)) };
+    let (found, option) = (names.len(), format!("--labels {}", path.display()));
+    if let Some((src, dst, file)) = graph_of_edges(program, inputs, leading) {
+        if src != dst {
+            bail!("{option}: the edges of `{result}` lead from one set to another, and labels name only one");
         }
-        return Ok(RowIds::Names(names));
+        let nodes = file.csr.num_dst();
+        if found != nodes {
+            bail!("{option}: {found} lines, expected one for each of the {nodes} nodes at the edges of `{result}`");
+        }
+        return Ok(RowIds::NamedEdges(file, names));
     }
-    let ty = program.results.iter().find(|r| r.name == result).map(|r| &r.ty);
-    let Some(Type::Tensor { shape, .. }) = ty else { return Ok(RowIds::Positions) };
-    let Some(leading) = shape.first().and_then(Poly::as_symbol) else { return Ok(RowIds::Positions) };
+    if found != rows {
+        bail!("{option}: {found} lines, expected one for each of the {rows} rows of `{result}`");
+    }
+    Ok(RowIds::Names(names))
+}
+
+/// What counts the rows of a result, if a set or the edges of a graph do.
+fn leading<'p>(program: &'p Program, result: &str) -> Option<&'p Symbol> {
+    match program.results.iter().find(|r| r.name == result).map(|r| &r.ty) {
+        Some(Type::Tensor { shape, .. }) => shape.first().and_then(Poly::as_symbol),
+        _ => None,
+    }
+}
+
+/// The graph whose edges are counted, with its sets.
+fn graph_of_edges<'a, 'p>(
+    program: &'p Program,
+    inputs: &'a Inputs,
+    leading: Option<&Symbol>,
+) -> Option<(&'p Symbol, &'p Symbol, &'a GraphFile)> {
+    program.params.iter().find_map(|param| match &param.ty {
+        Type::Graph { src, dst, edges } if Some(edges) == leading => {
+            Some((src, dst, &inputs.graphs.get(&param.name)?.file))
+        }
+        _ => None,
+    })
+}
+
+/// What the graph that a result speaks of calls its rows.
+fn by_graph<'a>(program: &Program, inputs: &'a Inputs, leading: Option<&Symbol>) -> RowIds<'a> {
+    let Some(leading) = leading else { return RowIds::Positions };
     for param in &program.params {
         let (Type::Graph { src, dst, edges }, Some(open)) = (&param.ty, inputs.graphs.get(&param.name)) else {
             continue;
         };
         if leading == edges {
-            return Ok(RowIds::Edges(&open.file));
+            return RowIds::Edges(&open.file);
         }
         if leading == src || leading == dst {
-            return Ok(RowIds::Nodes(&open.file));
+            return RowIds::Nodes(&open.file);
         }
     }
-    Ok(RowIds::Positions)
+    RowIds::Positions
 }

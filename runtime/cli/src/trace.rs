@@ -218,7 +218,7 @@ impl Events {
             write!(out, ",\n{sort}")?;
         }
         for event in &self.list {
-            write!(out, ",\n")?;
+            writeln!(out, ",")?;
             event.write(out)?;
         }
         writeln!(out, "\n]}}")

@@ -26,9 +26,6 @@ pub enum WriteErrorKind {
     /// The folder to write in is not there.
     #[error("cannot write: there is no folder `{}`", .0.display())]
     NoFolder(PathBuf),
-    /// The name says another format than the one that is written.
-    #[error("results are written as .npy files, and the name says another kind")]
-    NotNpy,
     /// The name says neither of the formats that results are written in.
     #[error("results are written as .npy or .tsv files, and the name says another kind")]
     NotAResult,
@@ -51,17 +48,6 @@ impl<T: Write + Seek> WriteSeek for T {}
 /// [`WriteError`]; those of `body` come back in it.
 pub fn write_file(path: &Path, body: impl FnOnce(&mut dyn WriteSeek) -> io::Result<()>) -> Result<(), WriteError> {
     write_beside(path, body).map_err(|kind| WriteError { path: path.to_owned(), kind })
-}
-
-/// Whether an array could be written to `path` now.
-///
-/// # Errors
-/// [`WriteErrorKind::NotNpy`]; else as [`check_writable`].
-pub fn check_array_target(path: &Path) -> Result<(), WriteError> {
-    match path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")) {
-        true => check_writable(path),
-        false => Err(WriteError { path: path.to_owned(), kind: WriteErrorKind::NotNpy }),
-    }
 }
 
 /// Whether the name of a file says that results go there as text.

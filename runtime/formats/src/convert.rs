@@ -19,7 +19,7 @@ pub enum Conversion {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConvertError {
     /// Some values of the type would change.
-    #[error("an array of {from} does not convert to {to} without loss")]
+    #[error("{from} does not convert to {to} without loss: where that is meant, NumPy's `x.astype('{}')` does it", numpy(*.to))]
     Type {
         /// The type it has.
         from: ArrayType,
@@ -38,6 +38,17 @@ pub enum ConvertError {
         /// The type asked for.
         to: DType,
     },
+}
+
+/// What NumPy calls an element type.
+fn numpy(to: DType) -> &'static str {
+    match to {
+        DType::I32 => "int32",
+        DType::I64 => "int64",
+        DType::F32 => "float32",
+        DType::F64 => "float64",
+        other => other.name(),
+    }
 }
 
 impl Array {

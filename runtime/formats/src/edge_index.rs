@@ -10,7 +10,7 @@ use crate::{Array, ArrayType, Csr, CsrError, Elements, Indices, Limits, NodeCoun
 pub enum EdgeIndexError {
     /// Another shape or type than edges have.
     #[error(
-        "{found} of shape {shape:?} is no edge_index: expected i32 or i64 of shape [2, E], row 0 the sources and row 1 \
+        "{found} of shape {shape:?} is no edge_index: expected integers of shape [2, E], row 0 the sources and row 1 \
          the destinations{}", if transposed(.shape) { "; this looks like its transpose" } else { "" }
     )]
     Kind {
@@ -68,6 +68,11 @@ fn ends(array: Array) -> Result<(Indices, Indices), EdgeIndexError> {
     let (shape, elements) = array.into_parts();
     let [2, edges] = shape[..] else { return Err(kind) };
     match elements {
+        Elements::U8(bytes) => {
+            let mut src: Vec<i32> = bytes.into_iter().map(i32::from).collect();
+            let dst = src.split_off(edges);
+            Ok((src.into(), dst.into()))
+        }
         Elements::I32(mut src) => {
             let dst = src.split_off(edges);
             Ok((src.into(), dst.into()))

@@ -101,6 +101,9 @@ impl GraphSource {
     fn read(&self, limits: &Limits) -> Result<GraphFile, FileErrorKind> {
         if self.is_standard_input() {
             let (mut text, size) = input::standard_input(limits)?;
+            if let Some(found) = input::known_format(text.get_ref()) {
+                return Err(FileErrorKind::StandardInput { found, wanted: "text: Matrix Market, or an edge list" });
+            }
             let format = if matrix_market::is_banner(text.fill_buf().unwrap_or_default()) { "mtx" } else { "el" };
             return self.read_text(format, text, size, limits);
         }

@@ -49,6 +49,17 @@ pub(crate) fn standard_input(limits: &Limits) -> Result<(io::Cursor<Vec<u8>>, u6
     read_all(io::stdin().lock(), limits)
 }
 
+/// What the first bytes say that a file is, if it is none of text.
+pub(crate) fn known_format(bytes: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &str); 4] = [
+        (b"\x1f\x8b", "compressed by gzip"),
+        (b"\x28\xb5\x2f\xfd", "compressed by zstd"),
+        (b"\x93NUMPY", "an .npy file"),
+        (b"PK\x03\x04", "a zip archive, as .npz files are"),
+    ];
+    known.into_iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, what)| what)
+}
+
 fn read_all(mut reader: impl Read, limits: &Limits) -> Result<(io::Cursor<Vec<u8>>, u64), InputError> {
     let mut bytes = Vec::new();
     loop {

@@ -34,8 +34,7 @@ mod tsv;
 
 pub use array::{Array, ArrayError, ArrayType, Elements, element_count};
 pub use atomic::{
-    WriteError, WriteErrorKind, WriteSeek, check_array_target, check_result_target, check_writable, file_identity,
-    is_table, write_file,
+    WriteError, WriteErrorKind, WriteSeek, check_result_target, check_writable, file_identity, is_table, write_file,
 };
 pub use compare::{Comparison, Pair, ShapesDiffer, Tolerance, compare};
 pub use compressed::{Packing, UnpackError};

@@ -49,9 +49,11 @@ pub enum NpyError {
         expected: &'static str,
     },
     /// An element type that is not read: structures, strings, objects, complex numbers and other widths.
-    #[error("elements of type `{found}` are not read (bool, int8 to int64, uint8 to uint32, float16 to float64 are)")]
+    #[error(
+        "{} (`{found}`) are not read; bool, int8 to int64, uint8 to uint32 and float16 to float64 are", in_words(.found)
+    )]
     ElementType {
-        /// NumPy's name of it.
+        /// NumPy's code of it.
         found: String,
     },
     /// Extents whose product no file could hold.
@@ -79,6 +81,25 @@ pub enum NpyError {
         /// The byte.
         found: u8,
     },
+}
+
+/// What NumPy's code of an element type stands for.
+fn in_words(code: &str) -> String {
+    let kind = code.trim_start_matches(['<', '>', '=', '|']);
+    let bits = |digits: &str| digits.parse::<u32>().ok().filter(|bytes| *bytes <= 64).map(|bytes| 8 * bytes);
+    let number = |name: &str, digits: &str| bits(digits).map(|bits| format!("{name}{bits} elements"));
+    let known = match kind.split_at_checked(1) {
+        Some(("u", digits)) => number("uint", digits),
+        Some(("i", digits)) => number("int", digits),
+        Some(("f", digits)) => number("float", digits),
+        Some(("c", digits)) => number("complex", digits),
+        Some(("S" | "U" | "a", _)) => Some("texts".to_owned()),
+        Some(("O", _)) => Some("Python objects".to_owned()),
+        Some(("M" | "m", _)) => Some("dates and times".to_owned()),
+        Some(("V", _)) => Some("structures".to_owned()),
+        _ => None,
+    };
+    known.unwrap_or_else(|| "elements of another type".to_owned())
 }
 
 /// What a header says.

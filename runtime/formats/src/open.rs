@@ -56,6 +56,14 @@ pub enum FileErrorKind {
     /// Not the edges of a graph.
     #[error(transparent)]
     EdgeIndex(#[from] EdgeIndexError),
+    /// The standard input is something else than what is read there.
+    #[error("the standard input is {found}; what is read there is {wanted}")]
+    StandardInput {
+        /// What its first bytes say.
+        found: &'static str,
+        /// What is read.
+        wanted: &'static str,
+    },
     /// `:nodes` for a file that says it.
     #[error("this kind of file says how many nodes there are: `:nodes` is for edge lists and edge_index arrays")]
     OwnNodes,
@@ -135,6 +143,10 @@ pub fn open_array(spec: &str, limits: &Limits) -> Result<Array, FileError> {
 pub(crate) fn open_member(path: &Path, member: Option<&str>, limits: &Limits) -> Result<(Array, u64), FileErrorKind> {
     if path == Path::new(STANDARD_INPUT) {
         let (reader, size) = input::standard_input(limits)?;
+        let wanted = "an .npy file";
+        if let Some(found) = input::known_format(reader.get_ref()).filter(|found| *found != wanted) {
+            return Err(FileErrorKind::StandardInput { found, wanted });
+        }
         return Ok((npy::read(reader, size)?, size));
     }
     match extension(path).as_str() {

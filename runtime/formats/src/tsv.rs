@@ -16,6 +16,8 @@ pub enum RowIds<'a> {
     Nodes(&'a GraphFile),
     /// The edges of a graph, by their two ends.
     Edges(&'a GraphFile),
+    /// The edges of a graph, by the names of their two ends.
+    NamedEdges(&'a GraphFile, &'a Names),
 }
 
 impl<'a> RowIds<'a> {
@@ -25,7 +27,7 @@ impl<'a> RowIds<'a> {
             RowIds::Positions => &["index"],
             RowIds::Names(_) => &["name"],
             RowIds::Nodes(_) => &["node"],
-            RowIds::Edges(_) => &["src", "dst"],
+            RowIds::Edges(_) | RowIds::NamedEdges(..) => &["src", "dst"],
         }
     }
 
@@ -36,12 +38,20 @@ impl<'a> RowIds<'a> {
             RowIds::Names(names) => vec![Cow::Borrowed(names.get(row).unwrap_or_default())],
             RowIds::Nodes(file) => vec![file.node_id(row, rows)],
             RowIds::Edges(file) => {
-                let source = file.node_id(file.csr.col().get(row) as usize, file.csr.num_src());
-                let destination = file.csr.row_ptr().partition_point(|start| *start <= row as i64) - 1;
-                vec![source, file.node_id(destination, file.csr.num_dst())]
+                let [source, destination] = ends(file, row);
+                vec![file.node_id(source, file.csr.num_src()), file.node_id(destination, file.csr.num_dst())]
+            }
+            RowIds::NamedEdges(file, names) => {
+                ends(file, row).map(|node| Cow::Borrowed(names.get(node).unwrap_or_default())).into()
             }
         }
     }
+}
+
+/// The source and the destination of an edge, by its position.
+fn ends(file: &GraphFile, edge: usize) -> [usize; 2] {
+    let destination = file.csr.row_ptr().partition_point(|start| *start <= edge as i64) - 1;
+    [file.csr.col().get(edge) as usize, destination]
 }
 
 /// Writes an array, whole or not at all: a line that names the columns, then a line a row, with all numbers of that row.
@@ -121,6 +131,8 @@ mod tests {
         // Node 1 has no edge into it, and two edges go into node 2.
         let file = graph("0 2\n1 0\n1 2\n", false);
         assert_eq!(table(&y, RowIds::Edges(&file)), "src\tdst\ty\n1\t0\t0.1\n0\t2\tNaN\n1\t2\t-0.0\n");
+        let named = table(&y, RowIds::NamedEdges(&file, &names));
+        assert_eq!(named, "src\tdst\ty\nc\ta\\tb\t0.1\na\\tb\td\tNaN\nc\td\t-0.0\n");
     }
 
     #[test]

@@ -23,8 +23,13 @@ fn saved(folder: &Path, shape: &[usize], elements: Elements) {
 #[test]
 fn a_column_is_an_edge_from_row_0_to_row_1() {
     let folder = TempDir::new().unwrap();
-    for elements in [Elements::I32(vec![2, 0, 1, 0, 0, 1, 2, 0]), Elements::I64(vec![2, 0, 1, 0, 0, 1, 2, 0])] {
-        let width = elements.array_type().bytes();
+    let of = [
+        Elements::U8(vec![2, 0, 1, 0, 0, 1, 2, 0]),
+        Elements::I32(vec![2, 0, 1, 0, 0, 1, 2, 0]),
+        Elements::I64(vec![2, 0, 1, 0, 0, 1, 2, 0]),
+    ];
+    for elements in of {
+        let width = elements.array_type().bytes().max(4);
         saved(folder.path(), &[2, 4], elements);
         let file = open(folder.path(), "e.npy").unwrap();
         assert_eq!((file.csr.num_src(), file.csr.row_ptr()), (3, &[0, 2, 3, 4][..]));
@@ -86,8 +91,7 @@ fn a_name_of_a_file_is_no_option() {
 #[test]
 fn what_are_no_edges_is_named() {
     let folder = TempDir::new().unwrap();
-    let expected =
-        "is no edge_index: expected i32 or i64 of shape [2, E], row 0 the sources and row 1 the destinations";
+    let expected = "is no edge_index: expected integers of shape [2, E], row 0 the sources and row 1 the destinations";
     for (shape, elements, message) in [
         (
             &[3, 2][..],
@@ -96,7 +100,7 @@ fn what_are_no_edges_is_named() {
         ),
         (&[2, 3], Elements::F32(vec![0.0; 6]), format!("f32 of shape [2, 3] {expected}")),
         (&[4], Elements::I64(vec![0; 4]), format!("i64 of shape [4] {expected}")),
-        (&[2, 1], Elements::U8(vec![0; 2]), format!("u8 of shape [2, 1] {expected}")),
+        (&[2, 1], Elements::Bool(vec![0; 2]), format!("bool of shape [2, 1] {expected}")),
     ] {
         saved(folder.path(), shape, elements);
         assert_eq!(open(folder.path(), "e.npy").unwrap_err(), message);
