@@ -2,7 +2,6 @@
 //! the level is its verifier's; this is the part of it that memory safety of the compiler rests on.
 
 use crate::{LlvmError, Malformed};
-use tiga_abi::DType;
 use tiga_ir::{Block, Effect, Func, Inst, Module, OpView, Type, Value};
 
 /// The blocks that can be reached, each after those that dominate it (reverse postorder).
@@ -92,7 +91,7 @@ fn check_inst(module: &Module, func: &Func, inst: Inst) -> Result<(), Malformed>
 fn check_value(func: &Func, value: Value) -> Result<(), Malformed> {
     match func.body.ty(value) {
         Type::Tensor(t) if t.is_scalar() => Ok(()),
-        Type::Vector(DType::Bool | DType::I32 | DType::I64 | DType::F32 | DType::F64, 1..=64) | Type::Ptr(_) => Ok(()),
+        Type::Vector(_, 1..=64) | Type::Ptr(_) => Ok(()),
         other => Err(Malformed::ValueType(Box::new(other.clone()))),
     }
 }

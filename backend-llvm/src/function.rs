@@ -183,10 +183,11 @@ impl<'c, 'a> Speller<'c, 'a> {
         self.context.ptr_type(AddressSpace::default()).into()
     }
 
-    /// An element in a register; a `bool` is one bit.
+    /// An element in a register; a `bool` is one bit, an `f16` or `bf16` its bits: they are only moved and converted.
     pub(crate) fn element_type(&self, dtype: DType) -> BasicTypeEnum<'c> {
         match dtype {
             DType::Bool => self.context.bool_type().into(),
+            DType::F16 | DType::BF16 => self.context.i16_type().into(),
             DType::I32 => self.context.i32_type().into(),
             DType::I64 => self.context.i64_type().into(),
             DType::F32 => self.context.f32_type().into(),
@@ -208,6 +209,7 @@ impl<'c, 'a> Speller<'c, 'a> {
         let bits = scalar.bits();
         let element: BasicValueEnum = match scalar.dtype() {
             DType::Bool => self.context.bool_type().const_int(bits, false).into(),
+            DType::F16 | DType::BF16 => self.context.i16_type().const_int(bits, false).into(),
             DType::I32 => self.context.i32_type().const_int(bits, false).into(),
             DType::I64 => self.context.i64_type().const_int(bits, false).into(),
             DType::F32 => self.context.f32_type().const_float(scalar.as_f64()).into(),

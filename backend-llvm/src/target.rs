@@ -50,7 +50,7 @@ const V3: usize = 15;
 const BASELINE: &[&str] = &["64bit", "cmov", "cx8", "fxsr", "mmx", "sahf", "sse", "sse2"];
 
 /// What kernels need on any target.
-const NEEDED: &[&str] = &["avx2", "fma"];
+const NEEDED: &[&str] = &["avx2", "f16c", "fma"];
 
 /// The version of the LLVM library that is loaded.
 pub fn llvm_version() -> String {

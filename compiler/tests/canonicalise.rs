@@ -29,12 +29,14 @@ fn elements(dtype: DType) -> Vec<Scalar> {
         f64::from(f32::from_bits(1)),
         f64::from(f32::MAX),
         16777217.0,
+        65504.0,
+        1e-6,
     ];
     let ints = [0, 1, -1, 2, 7, -13, 31, 64, i64::from(i32::MAX), i64::from(i32::MIN), i64::MAX, i64::MIN];
     match dtype {
         DType::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
         DType::I32 | DType::I64 => ints.iter().map(|v| Scalar::from_i64(dtype, *v)).collect(),
-        DType::F32 | DType::F64 => floats.iter().map(|v| Scalar::from_f64(dtype, *v)).collect(),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => floats.iter().map(|v| Scalar::from_f64(dtype, *v)).collect(),
     }
 }
 

@@ -409,7 +409,7 @@ impl Op {
 
     /// Evaluates an elementwise op on elements.
     pub fn eval(self, args: &[Scalar], attrs: &Attrs) -> Option<Scalar> {
-        self.0.elementwise().map(|e| e.eval(args, attrs))
+        self.0.elementwise().map(|e| e.value(args, attrs))
     }
 }
 

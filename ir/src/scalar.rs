@@ -1,5 +1,6 @@
 //! One element as a value, with the language's total arithmetic.
 
+use half::{bf16, f16};
 use std::fmt;
 use tiga_abi::DType;
 
@@ -12,6 +13,10 @@ pub enum Scalar {
     I32(i32),
     /// `i64`
     I64(i64),
+    /// `f16`
+    F16(f16),
+    /// `bf16`
+    BF16(bf16),
     /// `f32`
     F32(f32),
     /// `f64`
@@ -35,6 +40,8 @@ impl Scalar {
             Scalar::Bool(_) => DType::Bool,
             Scalar::I32(_) => DType::I32,
             Scalar::I64(_) => DType::I64,
+            Scalar::F16(_) => DType::F16,
+            Scalar::BF16(_) => DType::BF16,
             Scalar::F32(_) => DType::F32,
             Scalar::F64(_) => DType::F64,
         }
@@ -73,6 +80,8 @@ impl Scalar {
             Scalar::Bool(v) => v as u8 as f64,
             Scalar::I32(v) => v as f64,
             Scalar::I64(v) => v as f64,
+            Scalar::F16(v) => v.to_f64_const(),
+            Scalar::BF16(v) => v.to_f64_const(),
             Scalar::F32(v) => v as f64,
             Scalar::F64(v) => v,
         }
@@ -84,6 +93,8 @@ impl Scalar {
             Scalar::Bool(v) => v as u64,
             Scalar::I32(v) => v as u32 as u64,
             Scalar::I64(v) => v as u64,
+            Scalar::F16(v) => v.to_bits() as u64,
+            Scalar::BF16(v) => v.to_bits() as u64,
             Scalar::F32(v) => v.to_bits() as u64,
             Scalar::F64(v) => v.to_bits(),
         }
@@ -95,6 +106,8 @@ impl Scalar {
             DType::Bool => Scalar::Bool(bits & 1 == 1),
             DType::I32 => Scalar::I32(bits as u32 as i32),
             DType::I64 => Scalar::I64(bits as i64),
+            DType::F16 => Scalar::F16(f16::from_bits(bits as u16)),
+            DType::BF16 => Scalar::BF16(bf16::from_bits(bits as u16)),
             DType::F32 => Scalar::F32(f32::from_bits(bits as u32)),
             DType::F64 => Scalar::F64(f64::from_bits(bits)),
         }
@@ -103,6 +116,8 @@ impl Scalar {
     /// Whether it is a NaN.
     pub const fn is_nan(self) -> bool {
         match self {
+            Scalar::F16(v) => v.is_nan(),
+            Scalar::BF16(v) => v.is_nan(),
             Scalar::F32(v) => v.is_nan(),
             Scalar::F64(v) => v.is_nan(),
             _ => false,
@@ -115,38 +130,43 @@ impl Scalar {
     }
 
     /// Conversion as the language defines it: float to integer saturates, NaN gives 0, integers wrap,
-    /// anything non-zero is `true` (NaN too).
+    /// anything non-zero is `true` (NaN too). What becomes an `f16` or `bf16` becomes an `f32` first: of an `f64` or
+    /// an integer that is rounded twice.
     pub fn cast(self, to: DType) -> Scalar {
         match to {
+            _ if self.dtype() == to => self,
             DType::Bool => Scalar::Bool(match self {
                 Scalar::Bool(v) => v,
                 Scalar::I32(v) => v != 0,
                 Scalar::I64(v) => v != 0,
-                Scalar::F32(v) => v != 0.0,
-                Scalar::F64(v) => v != 0.0,
+                float => float.as_f64() != 0.0,
             }),
             DType::I32 => Scalar::I32(match self {
                 Scalar::Bool(v) => v.into(),
                 Scalar::I32(v) => v,
                 Scalar::I64(v) => v as i32,
-                Scalar::F32(v) => v as i32,
-                Scalar::F64(v) => v as i32,
+                float => float.as_f64() as i32,
             }),
             DType::I64 => Scalar::I64(match self {
                 Scalar::Bool(v) => v.into(),
                 Scalar::I32(v) => v.into(),
                 Scalar::I64(v) => v,
-                Scalar::F32(v) => v as i64,
-                Scalar::F64(v) => v as i64,
+                float => float.as_f64() as i64,
             }),
-            DType::F32 => Scalar::F32(match self {
-                Scalar::Bool(v) => u8::from(v).into(),
-                Scalar::I32(v) => v as f32,
-                Scalar::I64(v) => v as f32,
-                Scalar::F32(v) => v,
-                Scalar::F64(v) => v as f32,
-            }),
+            DType::F16 => Scalar::F16(f16::from_f32(self.single())),
+            DType::BF16 => Scalar::BF16(bf16::from_f32(self.single())),
+            DType::F32 => Scalar::F32(self.single()),
             DType::F64 => Scalar::F64(self.as_f64()),
+        }
+    }
+
+    /// The nearest `f32`.
+    fn single(self) -> f32 {
+        match self {
+            Scalar::I64(v) => v as f32,
+            Scalar::F32(v) => v,
+            // A double holds all of these exactly.
+            other => other.as_f64() as f32,
         }
     }
 
@@ -159,6 +179,8 @@ impl Scalar {
             DType::Bool => text.parse().ok().map(Scalar::Bool),
             DType::I32 => text.parse().ok().map(Scalar::I32),
             DType::I64 => text.parse().ok().map(Scalar::I64),
+            DType::F16 => text.parse().ok().map(|v| Scalar::F32(v).cast(dtype)),
+            DType::BF16 => text.parse().ok().map(|v| Scalar::F32(v).cast(dtype)),
             DType::F32 => text.parse().ok().map(Scalar::F32),
             DType::F64 => text.parse().ok().map(Scalar::F64),
         };
@@ -181,8 +203,9 @@ impl fmt::Display for Scalar {
             Scalar::Bool(v) => write!(f, "{v}"),
             Scalar::I32(v) => write!(f, "{v}"),
             Scalar::I64(v) => write!(f, "{v}"),
-            Scalar::F32(v) if v.is_nan() => f.write_str("nan"),
-            Scalar::F64(v) if v.is_nan() => f.write_str("nan"),
+            v if v.is_nan() => f.write_str("nan"),
+            Scalar::F16(v) => write!(f, "{:?}", v.to_f32()),
+            Scalar::BF16(v) => write!(f, "{:?}", v.to_f32()),
             Scalar::F32(v) => write!(f, "{v:?}"),
             Scalar::F64(v) => write!(f, "{v:?}"),
         }
@@ -199,6 +222,36 @@ mod tests {
         assert_eq!(Scalar::F64(1e300).cast(DType::I64), Scalar::I64(i64::MAX));
         assert_eq!(Scalar::I64(1 << 40).cast(DType::I32), Scalar::I32(0));
         assert_eq!(Scalar::F32(-0.0).cast(DType::F64), Scalar::F64(-0.0));
+    }
+
+    /// Every bit pattern, and of each pair of neighbours the number between them, which goes to the even one, and the
+    /// numbers beside that.
+    #[test]
+    fn halves_round_to_nearest_even() {
+        for half in [DType::F16, DType::BF16] {
+            let at = |bits: u16| Scalar::from_bits(half, bits.into());
+            let single = |v: Scalar| v.cast(DType::F32).as_f64();
+            for bits in 0..=u16::MAX {
+                let v = at(bits);
+                assert!(v.cast(DType::F32).cast(half).same(v) && v.cast(DType::F64).cast(half).same(v), "{v}");
+                let next = at(bits.wrapping_add(1));
+                if v.is_nan() || next.is_nan() || bits & 0x7fff == 0x7fff || !single(v).is_finite() {
+                    continue;
+                }
+                // Above the greatest number the next one would be if there were one more.
+                let step = |a: Scalar, b: Scalar| single(b) - single(a);
+                let end = if single(next).is_finite() { single(next) } else { single(v) + step(at(bits - 1), v) };
+                let middle = ((single(v) + end) / 2.0) as f32;
+                let even = if bits & 1 == 0 { v } else { next };
+                assert_eq!(Scalar::F32(middle).cast(half), even, "{v} {middle}");
+                let (below, above) = if bits < 0x8000 { (v, next) } else { (next, v) };
+                assert_eq!(Scalar::F32(middle.next_down()).cast(half), below);
+                assert_eq!(Scalar::F32(middle.next_up()).cast(half), above);
+            }
+        }
+        assert_eq!(Scalar::F64(65519.9).cast(DType::F16).to_string(), "65504.0");
+        assert_eq!(Scalar::I64(65520).cast(DType::F16).to_string(), "inf");
+        assert_eq!(Scalar::BF16(bf16::NAN).cast(DType::I32), Scalar::I32(0));
     }
 
     #[test]

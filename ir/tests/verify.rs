@@ -76,7 +76,22 @@ fn fma_needs_a_machine_that_has_it() {
     let module = module(KERNEL);
     assert_eq!(broken(&module, Machine::FULL), BTreeSet::new());
     let law = Law::from(kernel::Rule::MachineFma).name();
-    assert_eq!(broken(&module, Machine { fma: false }), BTreeSet::from([law]));
+    assert_eq!(broken(&module, Machine { fma: false, ..Machine::FULL }), BTreeSet::from([law]));
+}
+
+#[test]
+fn conversions_of_f16_need_a_machine_that_has_them() {
+    let law = Law::from(kernel::Rule::MachineF16c).name();
+    let bare = Machine { f16c: false, ..Machine::FULL };
+    for (half, expected) in [("f16", BTreeSet::from([law])), ("bf16", BTreeSet::new())] {
+        let text = KERNEL.replace("ptr<f32>", &format!("ptr<{half}>")).replace(
+            "%a = ptr.load %x, %unit_begin : f32",
+            &format!("%h = ptr.load %x, %unit_begin : {half}\n  %a = cast %h to(f32) : f32"),
+        );
+        let text = text.replace("ptr.store %c, %x", &format!("%d = cast %c to({half}) : {half}\n  ptr.store %d, %x"));
+        assert_eq!(broken(&module(&text), Machine::FULL), BTreeSet::new());
+        assert_eq!(broken(&module(&text), bare), expected);
+    }
 }
 
 /// The module of `KERNEL`, changed.

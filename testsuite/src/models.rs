@@ -51,7 +51,7 @@ pub fn compiled(text: &str, fp: FpMode, tiny: bool) -> Result<Road> {
 /// Numbers of −2 to 2, integers of −9 to 9.
 pub fn random(rng: &mut Rng, dtype: DType, shape: &[usize]) -> Value {
     let element = |rng: &mut Rng| match dtype {
-        DType::F32 | DType::F64 => Scalar::from_f64(dtype, rng.f64() * 4.0 - 2.0),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Scalar::from_f64(dtype, rng.f64() * 4.0 - 2.0),
         _ => Scalar::from_i64(dtype, rng.i64(-9..10)),
     };
     let elements = (0..shape.iter().product()).map(|_| element(rng)).collect();

@@ -20,9 +20,10 @@ pub fn cases(shapes: &[Shape]) -> Vec<Case> {
     out
 }
 
-/// The ways in which an op takes elements of `dtype`: attributes, operand types, result type.
+/// The ways in which a kernel's op takes elements of `dtype`: attributes, operand types, result type. Halves are moved
+/// and converted only.
 pub fn typings(op: Op, dtype: DType) -> Vec<(Attrs, Vec<DType>, DType)> {
-    let Some(rule) = op.elementwise() else { return Vec::new() };
+    let Some(rule) = op.elementwise().filter(|rule| rule.moves() || !dtype.is_half()) else { return Vec::new() };
     let mut dtypes = vec![dtype; rule.arity()];
     if op == ops::SELECT {
         dtypes[0] = DType::Bool;

@@ -51,10 +51,20 @@ pub fn specials(dtype: DType) -> Vec<Scalar> {
             ];
             [0, 1, -1, 2, 7, -7, 63, 64, 65].into_iter().chain(wide).map(Scalar::I64).collect()
         }
+        DType::F16 | DType::BF16 => {
+            // The smallest and largest denormal, the smallest normal and the largest numbers of both, by their bits.
+            let limits = [1, 3, 0x7f, 0x80, 0x3ff, 0x400, 0x7bff, 0x7f7f, 0x8001, 0xfbff, 0xff7f, 0x7c01, 0x7f81];
+            let limits = limits.map(|bits| Scalar::from_bits(dtype, bits));
+            floats().into_iter().map(|v| Scalar::from_f64(dtype, v)).chain(limits).collect()
+        }
         DType::F32 => {
             let limits = [f32::MIN_POSITIVE, f32::from_bits(1), -f32::from_bits(3), f32::MAX, f32::MIN, f32::EPSILON];
             let casts = [2_147_483_648.0, -2_147_483_648.0, 2_147_483_520.0, 9.223_372e18, -9.3e18, 16_777_217.0, 1e30];
-            floats().into_iter().map(|v| v as f32).chain(limits).chain(casts).map(Scalar::F32).collect()
+            // Ties of halves, what is beside them, where their ranges end, and NaNs whose payload is low.
+            let ties = [0x3f80_8000, 0x3f81_8000, 0x3f80_8001, 0x3f80_1000, 0x3f80_3000, 0x3f80_0fff, 0x7f7f_8000];
+            let ends = [0x477f_efff, 0x477f_f000, 0x3300_0000, 0x3300_0001, 0x0000_8000, 0x7f80_0001, 0xffff_ffff];
+            let halves = ties.into_iter().chain(ends).map(f32::from_bits);
+            floats().into_iter().map(|v| v as f32).chain(limits).chain(casts).chain(halves).map(Scalar::F32).collect()
         }
         DType::F64 => {
             let limits = [f64::MIN_POSITIVE, f64::from_bits(1), -f64::from_bits(3), f64::MAX, f64::MIN, f64::EPSILON];

@@ -128,27 +128,36 @@ pub fn add_top(module: &mut Module, k: i64, dtype: DType) {
 /// The values below and above all others, as `.tir` spells them.
 const fn extremes(dtype: DType) -> (&'static str, &'static str) {
     match dtype {
-        DType::F32 | DType::F64 => ("-inf", "inf"),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => ("-inf", "inf"),
         DType::I32 => ("-2147483648", "2147483647"),
         DType::I64 => ("-9223372036854775808", "9223372036854775807"),
         DType::Bool => ("false", "true"),
     }
 }
 
-/// A reducer whose state is its result.
+/// `%to`, which is `%from` as another type: an instruction if it is another one.
+fn converted(from: &str, of: DType, to: &str, as_type: DType) -> String {
+    match of == as_type {
+        true => format!("    yield %{from}"),
+        false => format!("    %{to} = cast %{from} to({as_type}) : {as_type}\n    yield %{to}"),
+    }
+}
+
+/// A reducer whose state is its result, made in the accumulator.
 fn fold(reducer: BuiltinReducer, dtype: DType, op: &str, identity: &str, empty: &str) -> String {
-    let symbol = reducer.symbol(dtype);
+    let (symbol, wide) = (reducer.symbol(dtype), dtype.accumulator());
+    let (lift, finalize) = (converted("x", dtype, "w", wide), converted("s", wide, "r", dtype));
     format!(
-        "reducer @{symbol} state(s: {dtype} = {identity}) -> ({dtype} = {empty}) laws(associative, commutative) {{
+        "reducer @{symbol} state(s: {wide} = {identity}) -> ({dtype} = {empty}) laws(associative, commutative) {{
   lift (%x: {dtype}) {{
-    yield %x
+{lift}
   }}
-  combine (%a: {dtype}, %b: {dtype}) {{
-    %r = {op} %a, %b : {dtype}
+  combine (%a: {wide}, %b: {wide}) {{
+    %r = {op} %a, %b : {wide}
     yield %r
   }}
-  finalize (%s: {dtype}) {{
-    yield %s
+  finalize (%s: {wide}) {{
+{finalize}
   }}
 }}
 "
@@ -156,22 +165,27 @@ fn fold(reducer: BuiltinReducer, dtype: DType, op: &str, identity: &str, empty: 
 }
 
 fn mean(dtype: DType, zero: &str) -> String {
-    let symbol = BuiltinReducer::Mean.symbol(dtype);
+    let (symbol, wide) = (BuiltinReducer::Mean.symbol(dtype), dtype.accumulator());
+    let (taken, widening) = match wide == dtype {
+        true => ("x", String::new()),
+        false => ("w", format!("    %w = cast %x to({wide}) : {wide}\n")),
+    };
+    let finalize = converted("r", wide, "rounded", dtype);
     format!(
-        "reducer @{symbol} state(s: {dtype} = {zero}, n: i64 = 0) -> ({dtype} = 0) laws(associative, commutative) {{
+        "reducer @{symbol} state(s: {wide} = {zero}, n: i64 = 0) -> ({dtype} = 0) laws(associative, commutative) {{
   lift (%x: {dtype}) {{
     %one = const value(i64 1) : i64
-    yield %x, %one
+{widening}    yield %{taken}, %one
   }}
-  combine (%s1: {dtype}, %n1: i64, %s2: {dtype}, %n2: i64) {{
-    %s = add %s1, %s2 : {dtype}
+  combine (%s1: {wide}, %n1: i64, %s2: {wide}, %n2: i64) {{
+    %s = add %s1, %s2 : {wide}
     %n = add %n1, %n2 : i64
     yield %s, %n
   }}
-  finalize (%s: {dtype}, %n: i64) {{
-    %d = cast %n to({dtype}) : {dtype}
-    %r = div %s, %d : {dtype}
-    yield %r
+  finalize (%s: {wide}, %n: i64) {{
+    %d = cast %n to({wide}) : {wide}
+    %r = div %s, %d : {wide}
+{finalize}
   }}
 }}
 "
@@ -234,7 +248,7 @@ mod tests {
 
     #[test]
     fn every_reducer_parses_for_every_element_type_it_accepts() {
-        assert_eq!(module().reducers.len(), 5 * 4 + 2 * 5);
+        assert_eq!(module().reducers.len(), 5 * 6 + 2 * 7);
     }
 
     #[test]

@@ -168,13 +168,13 @@ fn comment(out: &mut String, indent: &str, doc: &str) {
 
 /// The type of an element; 16-bit numbers as their bits.
 fn c_type(dtype: DType) -> &'static str {
-    match dtype.name() {
-        "bool" => "bool",
-        "i32" => "int32_t",
-        "i64" => "int64_t",
-        "f32" => "float",
-        "f64" => "double",
-        _ => "uint16_t",
+    match dtype {
+        DType::Bool => "bool",
+        DType::I32 => "int32_t",
+        DType::I64 => "int64_t",
+        DType::F16 | DType::BF16 => "uint16_t",
+        DType::F32 => "float",
+        DType::F64 => "double",
     }
 }
 

@@ -60,6 +60,9 @@ struct Cli {
     /// The machine has no fused multiply-add.
     #[arg(long)]
     no_fma: bool,
+    /// The machine has no conversions of f16.
+    #[arg(long)]
+    no_f16c: bool,
     #[command(flatten)]
     watch: WatchArgs,
     /// Fails as a bug of the compiler would: for the test of what is left behind then.
@@ -93,6 +96,7 @@ impl Cli {
         options.kernel.simd_bytes = self.simd_bytes;
         options.kernel.specialize = self.passes.specialize();
         options.machine.fma = !self.no_fma;
+        options.machine.f16c = !self.no_f16c;
         options
     }
 

@@ -53,6 +53,8 @@ impl Entity {
 pub(crate) enum ReducerUse {
     /// One of the language, of messages with an element type.
     Builtin(BuiltinReducer, Elem),
+    /// One of the language, of what is computed from elements of a type: in that type's accumulator.
+    Accumulator(BuiltinReducer, Elem),
     /// One of the language that is written in it, by name; with what `real` is, if it speaks of it.
     Prelude(&'static str, Option<Elem>),
     /// `top<K>`, of messages with an element type.
@@ -112,6 +114,8 @@ pub(crate) enum Composite {
     Softmax(Option<i64>),
     /// `d - log(sum(exp(d)))` of `d = x - max(x)`, over a feature axis or the set.
     LogSoftmax(Option<i64>),
+    /// The sum over a feature axis of `x * y`.
+    Dot(i64),
     /// `take(a, [1, 2, 0]) * take(b, [2, 0, 1]) - take(a, [2, 0, 1]) * take(b, [1, 2, 0])`.
     Cross,
 }

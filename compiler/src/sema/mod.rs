@@ -180,6 +180,9 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
     for (reducer, body) in plain.chain(inside).chain(of_edges) {
         match reducer {
             hir::ReducerUse::Builtin(reducer, elem) => reducer.add_to(ir, ty::decide(*elem, &body.decided)),
+            hir::ReducerUse::Accumulator(reducer, elem) => {
+                reducer.add_to(ir, ty::decide(*elem, &body.decided).accumulator());
+            }
             hir::ReducerUse::Prelude(name, element) => {
                 prelude::add(ir, name, element.map(|elem| ty::decide(elem, &body.decided)));
             }

@@ -50,16 +50,20 @@ fn entries(element: Option<DType>) -> &'static [Entry] {
     MADE[index].get_or_init(|| compile(element))
 }
 
+/// What the names of element types in the prelude stand for.
+fn names_for(element: DType) -> impl Iterator<Item = (String, DType)> {
+    let floats = [("real", element), ("wide", element.accumulator())];
+    let floats = floats.into_iter().filter(move |_| element.is_float());
+    floats.chain([("number", element)]).map(|(name, dtype)| (name.to_owned(), dtype))
+}
+
 fn compile(element: Option<DType>) -> Vec<Entry> {
     let mut sources = Sources::new();
     let file = sources.add("prelude.tg", PRELUDE.to_owned()).expect("the prelude is short");
     let parsed = tiga_syntax::parse(file, PRELUDE);
     let mut errors = parsed.errors;
     let mut options = SemaOptions::default();
-    if let Some(element) = element {
-        options.set.insert("number".to_owned(), element);
-        options.set.extend(element.is_float().then(|| ("real".to_owned(), element)));
-    }
+    options.set.extend(element.into_iter().flat_map(names_for));
     let table = Table::new(&parsed.module, &options, &mut errors);
     let bodies = bodies(&table, &mut errors);
     let (limits, places) = (Limits::default(), Places::default());
@@ -131,8 +135,7 @@ mod tests {
             let file = sources.add("prelude.tg", text.clone()).expect("it is short");
             let parsed = tiga_syntax::parse(file, &text);
             let mut options = SemaOptions::default();
-            options.set.insert("number".to_owned(), element);
-            options.set.extend(element.is_float().then(|| ("real".to_owned(), element)));
+            options.set.extend(names_for(element));
             let analysis = analyse(&parsed.module, &sources, &options);
             let shown: Vec<String> = analysis.diagnostics.iter().map(|d| d.render(&sources, false)).collect();
             assert!(parsed.errors.is_empty() && shown.is_empty(), "{element}\n{}", shown.join("\n"));

@@ -35,7 +35,7 @@ impl<'m> Machine<'m> {
             }
         }
         if all_scalars {
-            return Ok(Tensor::scalar(rule.eval(&scalars[..arity], &data.attrs)));
+            return Ok(Tensor::scalar(rule.value(&scalars[..arity], &data.attrs)));
         }
         let args = data.operands.iter().map(|v| self.arg(frame, *v)).collect::<Run<Vec<_>>>()?;
         self.broadcast(&args, &data.attrs, rule)
@@ -68,7 +68,7 @@ impl<'m> Machine<'m> {
                     let row = if arg.set.is_some() { entity * arg.features } else { 0 };
                     *slot = arg.elems[row + feature % arg.features];
                 }
-                elems.push(rule.eval(&scalars[..args.len()], attrs));
+                elems.push(rule.value(&scalars[..args.len()], attrs));
             }
         }
         let dtypes: Vec<DType> = args.iter().map(|a| a.dtype).collect();
@@ -142,10 +142,11 @@ impl<'m> Machine<'m> {
     /// The product; where the right operand is a field, for each entity by itself.
     pub fn matmul(&self, frame: &Frame<'m>, data: &InstData) -> Run<Tensor> {
         let (a, b) = (operand(data, 0)?, operand(data, 1)?);
-        let (left, right) = (frame.tensor(a)?, frame.tensor(b)?);
+        let dtype = frame.tensor(a)?.dtype();
+        let [left, right] = [frame.tensor(a)?, frame.tensor(b)?].map(|t| t.cast(dtype.accumulator()));
         let has_set = |v: crate::Value| frame.body.ty(v).as_tensor().is_some_and(|t| t.set.is_some());
         if !has_set(b) {
-            return self.product(left, right);
+            return Ok(self.product(&left, &right)?.cast(dtype));
         }
         let missing = || malformed("a field is shorter than its set");
         let count = *right.shape().first().ok_or_else(missing)?;
@@ -157,7 +158,7 @@ impl<'m> Machine<'m> {
             let product = self.product(&left, &right.row(entity).ok_or_else(missing)?)?;
             elems.extend_from_slice(product.elems());
         }
-        Ok(Tensor::of_elems(left.dtype(), shape, elems))
+        Ok(Tensor::of_elems(left.dtype(), shape, elems).cast(dtype))
     }
 
     /// `[…, K] @ [K, M]` or `[…, K] @ [K]`: the first product, then each further one added to it; 0 for K = 0.

@@ -69,9 +69,9 @@ impl<'m> Machine<'m> {
         let (x, y) = (operand(data, 0)?, operand(data, 1)?);
         let (of_x, of_y) = (tensor_type(frame, x)?, tensor_type(frame, y)?);
         let reducer = self.reducer(data.attrs.reducer())?;
-        let message = TensorType::tensor(of_x.dtype, [of_x.dims.as_slice(), &of_y.dims].concat());
+        let message = TensorType::tensor(of_x.dtype.accumulator(), [of_x.dims.as_slice(), &of_y.dims].concat());
         let mut reduction = self.reduction(reducer, &message, false, frame)?;
-        let (x, y) = (frame.tensor(x)?.clone(), frame.tensor(y)?.clone());
+        let [x, y] = [frame.tensor(x)?, frame.tensor(y)?].map(|t| t.cast(of_x.dtype.accumulator()));
         let len = x.shape().first().ok_or_else(|| malformed("a field is expected"))?;
         let mut state: Option<State> = None;
         for i in 0..*len {

@@ -264,7 +264,7 @@ impl Kernel<'_> {
         if args.len() != rule.arity() || args.iter().any(|a| a.len() != n) {
             return Err(malformed("operands of other shapes"));
         }
-        let lane = |i: usize| rule.eval(&args.iter().map(|a| a[i]).collect::<Vec<_>>(), &data.attrs);
+        let lane = |i: usize| rule.value(&args.iter().map(|a| a[i]).collect::<Vec<_>>(), &data.attrs);
         Ok(match self.get(operand(data, 0)?)? {
             Lanes::One(_) => Lanes::One(lane(0)),
             _ => Lanes::Many((0..n).map(lane).collect()),

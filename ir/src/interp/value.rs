@@ -2,6 +2,7 @@
 
 use super::Relation;
 use crate::Scalar;
+use half::{bf16, f16};
 use std::sync::Arc;
 use tiga_abi::DType;
 
@@ -29,7 +30,7 @@ macro_rules! element {
     };
 }
 
-element! { bool, Bool; i32, I32; i64, I64; f32, F32; f64, F64; }
+element! { bool, Bool; i32, I32; i64, I64; f16, F16; bf16, BF16; f32, F32; f64, F64; }
 
 /// Why numbers are not a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -193,6 +194,14 @@ impl Tensor {
         }
         let size = self.elems().len() / rows;
         Some(Tensor::of_elems(self.dtype(), rest.to_vec(), self.elems()[index * size..(index + 1) * size].to_vec()))
+    }
+
+    /// Each element converted.
+    pub(super) fn cast(&self, to: DType) -> Tensor {
+        if self.dtype() == to {
+            return self.clone();
+        }
+        Tensor::of_elems(to, self.shape().to_vec(), self.elems().iter().map(|e| e.cast(to)).collect())
     }
 
     /// The same elements in another shape of as many.

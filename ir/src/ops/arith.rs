@@ -141,7 +141,7 @@ primitive!(
 primitive!(
     /// a·b + c with one rounding; made by the contraction pass only.
     FMA, Fma, "fma", Fma, 3, false,
-    |d, _a| same(d, DType::is_float),
+    |d, _a| same(d, |d| d.is_float() && !d.is_half()),
     |v, _a| match (v[0], v[1], v[2]) {
         (Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)) => Scalar::F32(a.mul_add(b, c)),
         (Scalar::F64(a), Scalar::F64(b), Scalar::F64(c)) => Scalar::F64(a.mul_add(b, c)),

@@ -19,7 +19,7 @@ impl OpDef for Contract {
             (Some(a), Some(b))
                 if a.set.is_some() && a.set == b.set && a.dtype == b.dtype && a.dtype != tiga_abi::DType::Bool =>
             {
-                let product = TensorType::tensor(a.dtype, [a.dims.as_slice(), &b.dims].concat());
+                let product = TensorType::tensor(a.dtype.accumulator(), [a.dims.as_slice(), &b.dims].concat());
                 let reducer = named(op)?;
                 let fit = fit_message(op, 0, reducer, &[&product])?;
                 Ok(fit.all_outside(&reducer.outs).into_iter().map(Type::from).collect())
@@ -33,5 +33,6 @@ impl OpDef for Contract {
     }
 }
 
-/// `contract %x, %y with(@sum)`: over the entities, the products of each element of `%x` with each of `%y`, reduced.
+/// `contract %x, %y with(@sum)`: over the entities, the products of each element of `%x` with each of `%y`,
+/// reduced; products of `f16` and `bf16` are `f32`.
 pub const CONTRACT: Op = Op(&Contract);

@@ -6,8 +6,8 @@ use tiga_abi::DType;
 
 /// Whether every element of `from` has an element of `to` of its own, so that the way back is exact.
 pub fn lossless(from: DType, to: DType) -> bool {
-    use DType::{Bool, F32, F64, I32, I64};
-    matches!((from, to), (Bool, _) | (I32, I64 | F64) | (F32, F64)) || from == to
+    use DType::{BF16, Bool, F16, F32, F64, I32, I64};
+    matches!((from, to), (Bool, _) | (I32, I64 | F64) | (F16 | BF16, F32 | F64) | (F32, F64)) || from == to
 }
 
 /// There and back again, or no way at all.
@@ -25,12 +25,14 @@ primitive!(
     CAST, Cast, "cast", Cast, 1, false,
     |_d, a| a.to().copied(),
     |v, a| a.to().map_or(v[0], |to| v[0].cast(*to)),
-    |op| round_trip(op, lossless)
+    |op| round_trip(op, lossless),
+    moves: true
 );
 primitive!(
     /// The same bits as another type of the same width.
     BITCAST, Bitcast, "bitcast", Bitcast, 1, false,
     |d, a| a.to().copied().filter(|to| to.bytes() == d[0].bytes()),
     |v, a| a.to().map_or(v[0], |to| Scalar::from_bits(*to, v[0].bits())),
-    |op| round_trip(op, |_, _| true)
+    |op| round_trip(op, |_, _| true),
+    moves: true
 );

@@ -9,8 +9,24 @@ pub trait Elementwise: Sync {
     fn arity(&self) -> usize;
     /// The result's element type; `None` if the op is not defined for these.
     fn result(&self, args: &[DType], attrs: &Attrs) -> Option<DType>;
-    /// The value. Called only with types that [`Elementwise::result`] accepts.
+    /// The value of elements that are computed with as they are. Called only with types that [`Elementwise::result`]
+    /// accepts; with `f16` and `bf16` only if the op [`Elementwise::moves`] them.
     fn eval(&self, args: &[Scalar], attrs: &Attrs) -> Scalar;
+    /// Whether it moves or converts elements without computing: then `f16` and `bf16` are taken as they are.
+    fn moves(&self) -> bool {
+        false
+    }
+    /// The value. Operands of type `f16` and `bf16` are computed with as `f32`, and the result is rounded to their
+    /// type. (Of `+ − × ÷ √` that is the correctly rounded result: 24 bits are at least 2·11 + 2; Figueroa 1995.)
+    fn value(&self, args: &[Scalar], attrs: &Attrs) -> Scalar {
+        let half = args.iter().map(|a| a.dtype()).find(|d| d.is_half());
+        let Some(half) = half.filter(|_| !self.moves()) else { return self.eval(args, attrs) };
+        let wide: Vec<Scalar> = args.iter().map(|a| a.cast(a.dtype().accumulator())).collect();
+        match self.eval(&wide, attrs) {
+            Scalar::F32(value) => Scalar::F32(value).cast(half),
+            other => other,
+        }
+    }
     /// Whether operands may be exchanged without changing a bit (NaN payloads aside).
     fn commutative(&self) -> bool {
         false
@@ -88,7 +104,7 @@ pub(super) fn infer(op: OpView<'_>, rule: &dyn Elementwise) -> Result<Vec<Type>,
 pub(crate) fn fold_elements(op: OpView<'_>, rule: &dyn Elementwise) -> Option<Fold> {
     let constants: Option<Vec<Scalar>> = (0..op.operands().len()).map(|i| op.constant(i)).collect();
     if let Some(constants) = constants {
-        return Some(Fold::Const(rule.eval(&constants, op.attrs())));
+        return Some(Fold::Const(rule.value(&constants, op.attrs())));
     }
     if let (true, [left, right]) = (rule.commutative(), op.operands())
         && op.constant(0).is_some()
@@ -125,11 +141,12 @@ pub(super) fn dtype(op: OpView<'_>) -> Option<DType> {
 }
 
 /// Declares an elementwise op that is also a kernel instruction:
-/// constant name, type, printed name, doc, arity, commutativity, result rule, evaluation, and what is simpler.
+/// constant name, type, printed name, doc, arity, commutativity, result rule, evaluation, what is simpler, and whether
+/// it only moves.
 macro_rules! primitive {
     ($(#[$doc:meta])* $const:ident, $ty:ident, $name:literal, $kernel:ident, $arity:literal, $commutative:literal,
      |$dtypes:ident, $attrs:ident| $result:expr, |$args:ident, $eattrs:ident| $eval:expr
-     $(, |$op:ident| $simplify:expr)?) => {
+     $(, |$op:ident| $simplify:expr)? $(, moves: $moves:literal)?) => {
         struct $ty;
 
         impl $crate::ops::Elementwise for $ty {
@@ -147,6 +164,9 @@ macro_rules! primitive {
             fn commutative(&self) -> bool {
                 $commutative
             }
+            $(fn moves(&self) -> bool {
+                $moves
+            })?
             $(fn simplify(&self, $op: $crate::OpView<'_>) -> Option<$crate::Fold> {
                 $simplify
             })?

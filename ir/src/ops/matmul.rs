@@ -1,6 +1,7 @@
 //! `matmul`: the product over the last axis of the left and the first of the right operand.
 
 use crate::{Level, Levels, Nest, Op, OpDef, OpView, TensorType, Type, TypeError, Value};
+use tiga_abi::DType;
 
 struct Matmul;
 
@@ -20,7 +21,7 @@ impl OpDef for Matmul {
             (Some((k, rows)), Some((k2, columns)))
                 if k == k2
                     && left.dtype == right.dtype
-                    && left.dtype != tiga_abi::DType::Bool
+                    && left.dtype != DType::Bool
                     && columns.len() <= 1 =>
             {
                 let dims = [rows, columns].concat();
@@ -42,19 +43,24 @@ impl OpDef for Matmul {
         let (left, right) = (op.operand(0).ok()?.as_tensor()?, op.operand(1).ok()?.as_tensor()?);
         let (axis, extent) = (left.dims.len().checked_sub(1)?, left.dims.last()?.clone());
         let outer = left.dims.len() > 1 && right.dims.len() > 1;
-        let reducer = sum_of(left.dtype);
-        Some(nest.fold(&extent, &reducer, |b, k| {
+        let (reducer, wide) = (sum_of(left.dtype), left.dtype.accumulator());
+        let sums = nest.fold(&extent, &reducer, |b, k| {
             let x = Nest::elem(b, operands[0], k, axis)?;
             let w = Nest::elem(b, operands[1], k, 0)?;
+            let (x, w) = (Nest::cast(b, x, wide)?, Nest::cast(b, w, wide)?);
             Ok(vec![Nest::binary(b, if outer { super::OUTER } else { super::MUL }, x, w)?])
-        }))
+        });
+        let rounded = |sums: Vec<Value>| sums.into_iter().map(|sum| Nest::cast(nest.builder, sum, left.dtype)).collect();
+        Some(sums.and_then(rounded))
     }
 }
 
-/// `matmul %a, %b`: `[…, K] @ [K, M]` or `[…, K] @ [K]`; for each entity, where one of them is a field.
+/// `matmul %a, %b`: `[…, K] @ [K, M]` or `[…, K] @ [K]`; for each entity, where one of them is a field. Products and
+/// sums of `f16` and `bf16` are made in `f32`, and each element of the result is rounded once.
 pub const MATMUL: Op = Op(&Matmul);
 
-/// The reducer that adds the products: every module with a `matmul` of that type holds it.
-pub fn sum_of(dtype: tiga_abi::DType) -> String {
-    format!("sum.{dtype}")
+/// The reducer that adds the products of elements of a type, made in its accumulator: every module with a `matmul` of
+/// that type holds it.
+pub fn sum_of(dtype: DType) -> String {
+    format!("sum.{}", dtype.accumulator())
 }

@@ -17,5 +17,6 @@ primitive!(
             Some(Fold::Op(SELECT, vec![*not.operands().first()?, *b, *a], op.attrs().clone()))
         }
         _ => None,
-    }
+    },
+    moves: true
 );

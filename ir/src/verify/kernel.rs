@@ -6,10 +6,11 @@
 //! - Parameters are those of the ABI, in its order: sizes (each named like its symbol), arrays, `scratch` if it needs
 //!   any, `unit_begin`, `unit_end`. There is no result.
 //! - A kernel that needs scratch memory takes it.
-//! - `fma` only where the machine has it: elsewhere it would be a call of libm.
+//! - `f16` and `bf16` are moved and converted, not computed with.
+//! - `fma` and conversions of `f16` only where the machine has them: elsewhere they would be calls of a library.
 
 use super::{At, Checker, Machine};
-use crate::{Func, Type, ops};
+use crate::{Func, Inst, Type, ops};
 use tiga_abi::{DType, SizeExpr};
 
 /// A law of the kernel level.
@@ -24,9 +25,15 @@ pub enum Rule {
     /// Scratch bytes without the parameter.
     #[error("a kernel that needs scratch memory takes it")]
     KernelScratch,
+    /// `f16` or `bf16` in arithmetic or a comparison.
+    #[error("what is computed is computed with f32, f64 and integers")]
+    KernelHalves,
     /// `fma` on a machine without it.
     #[error("a kernel uses what its machine has")]
     MachineFma,
+    /// A conversion of `f16` on a machine without it.
+    #[error("a kernel uses what its machine has")]
+    MachineF16c,
 }
 
 /// Checks a kernel of sound structure.
@@ -38,10 +45,27 @@ pub(super) fn func(checker: &mut Checker<'_>, func: &Func, machine: Machine) {
         }
     }
     signature(checker, func);
-    if !machine.fma {
-        for inst in body.walk(func.region).into_iter().filter(|i| body.inst(*i).op == ops::FMA) {
-            checker.report(At::Inst(inst), Rule::MachineFma, "");
-        }
+    for inst in body.walk(func.region) {
+        arithmetic(checker, inst, machine);
+    }
+}
+
+/// Whether a machine computes that.
+fn arithmetic(checker: &mut Checker<'_>, inst: Inst, machine: Machine) {
+    let data = checker.body.inst(inst);
+    let of = |dtype: DType| {
+        let mut values = data.operands.iter().chain(&data.results);
+        values.any(|v| !matches!(checker.body.ty(*v), Type::Ptr(_)) && checker.body.ty(*v).dtype() == Some(dtype))
+    };
+    let halves = of(DType::F16) || of(DType::BF16);
+    if halves && data.op.elementwise().is_some_and(|rule| !rule.moves()) {
+        checker.report(At::Inst(inst), Rule::KernelHalves, "");
+    }
+    if data.op == ops::CAST && of(DType::F16) && !machine.f16c {
+        checker.report(At::Inst(inst), Rule::MachineF16c, "");
+    }
+    if data.op == ops::FMA && !machine.fma {
+        checker.report(At::Inst(inst), Rule::MachineFma, "");
     }
 }
 

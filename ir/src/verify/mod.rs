@@ -22,15 +22,17 @@ use tiga_source::Loc;
 pub struct Machine {
     /// Fused multiply-add in hardware: without it, `fma` would be a call of libm.
     pub fma: bool,
+    /// Conversions of `f16` in hardware: without them, they would be calls of compiler-rt.
+    pub f16c: bool,
 }
 
 impl Machine {
     /// A machine that has all of it.
-    pub const FULL: Machine = Machine { fma: true };
+    pub const FULL: Machine = Machine { fma: true, f16c: true };
 }
 
 impl From<CpuTarget> for Machine {
-    /// Both targets that exist have it: level 3 promises it, and a native build without it is refused earlier.
+    /// Both targets that exist have all of it: level 3 promises it, and a native build without it is refused earlier.
     fn from(target: CpuTarget) -> Self {
         match target {
             CpuTarget::X86_64V3 | CpuTarget::Native => Machine::FULL,

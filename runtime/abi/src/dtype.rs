@@ -12,6 +12,10 @@ pub enum DType {
     I32,
     /// 64-bit integer, wrapping.
     I64,
+    /// IEEE binary16. Elements are kept in it; what is computed with them is computed in `f32`.
+    F16,
+    /// The upper half of a binary32, kept as `F16` is.
+    BF16,
     /// IEEE binary32.
     F32,
     /// IEEE binary64.
@@ -20,12 +24,14 @@ pub enum DType {
 
 impl DType {
     /// All types, in declaration order.
-    pub const ALL: [DType; 5] = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
+    pub const ALL: [DType; 7] =
+        [DType::Bool, DType::I32, DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64];
 
     /// Bytes of one element in memory.
     pub const fn bytes(self) -> usize {
         match self {
             DType::Bool => 1,
+            DType::F16 | DType::BF16 => 2,
             DType::I32 | DType::F32 => 4,
             DType::I64 | DType::F64 => 8,
         }
@@ -33,7 +39,17 @@ impl DType {
 
     /// Whether this is a floating-point type.
     pub const fn is_float(self) -> bool {
-        matches!(self, DType::F32 | DType::F64)
+        matches!(self, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
+    }
+
+    /// Whether elements of it are computed with in `f32`, and each result is rounded.
+    pub const fn is_half(self) -> bool {
+        matches!(self, DType::F16 | DType::BF16)
+    }
+
+    /// The type that sums and products of many elements are made in.
+    pub const fn accumulator(self) -> DType {
+        if self.is_half() { DType::F32 } else { self }
     }
 
     /// Whether this is an integer type (`bool` is not).
@@ -47,6 +63,8 @@ impl DType {
             DType::Bool => "bool",
             DType::I32 => "i32",
             DType::I64 => "i64",
+            DType::F16 => "f16",
+            DType::BF16 => "bf16",
             DType::F32 => "f32",
             DType::F64 => "f64",
         }
@@ -61,7 +79,7 @@ impl fmt::Display for DType {
 
 /// The name is not that of an element type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an element type (bool, i32, i64, f32, f64)")]
+#[error("`{0}` is not an element type (bool, i32, i64, f16, bf16, f32, f64)")]
 pub struct UnknownDType(pub String);
 
 impl FromStr for DType {

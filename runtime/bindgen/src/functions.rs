@@ -135,13 +135,10 @@ fn element(param: &Param) -> DType {
 
 /// The Rust type of an element; 16-bit numbers as their bits.
 fn rust_type(dtype: DType) -> &'static str {
-    match dtype.name() {
-        "bool" => "bool",
-        "i32" => "i32",
-        "i64" => "i64",
-        "f32" => "f32",
-        "f64" => "f64",
-        _ => "u16",
+    match dtype {
+        DType::Bool => "bool",
+        DType::F16 | DType::BF16 => "u16",
+        DType::I32 | DType::I64 | DType::F32 | DType::F64 => dtype.name(),
     }
 }
 

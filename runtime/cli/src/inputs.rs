@@ -147,6 +147,8 @@ fn scalar(dtype: DType, text: &str) -> Result<Array> {
         },
         DType::I32 => Elements::I32(vec![text.parse().ok().with_context(wrong)?]),
         DType::I64 => Elements::I64(vec![text.parse().ok().with_context(wrong)?]),
+        DType::F16 => Elements::F16(vec![text.parse().ok().with_context(wrong)?]),
+        DType::BF16 => Elements::BF16(vec![text.parse().ok().with_context(wrong)?]),
         DType::F32 => Elements::F32(vec![text.parse().ok().with_context(wrong)?]),
         DType::F64 => Elements::F64(vec![text.parse().ok().with_context(wrong)?]),
     };

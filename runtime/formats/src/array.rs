@@ -2,6 +2,7 @@
 
 use crate::Scalar;
 use bytemuck::{cast_slice, cast_slice_mut};
+use half::{bf16, f16};
 use std::fmt;
 use tiga_abi::DType;
 
@@ -16,6 +17,10 @@ pub enum ArrayType {
     I32,
     /// 64-bit integer.
     I64,
+    /// IEEE binary16.
+    F16,
+    /// The upper half of a binary32.
+    BF16,
     /// IEEE binary32.
     F32,
     /// IEEE binary64.
@@ -30,6 +35,8 @@ impl ArrayType {
             ArrayType::U8 => None,
             ArrayType::I32 => Some(DType::I32),
             ArrayType::I64 => Some(DType::I64),
+            ArrayType::F16 => Some(DType::F16),
+            ArrayType::BF16 => Some(DType::BF16),
             ArrayType::F32 => Some(DType::F32),
             ArrayType::F64 => Some(DType::F64),
         }
@@ -39,6 +46,7 @@ impl ArrayType {
     pub const fn bytes(self) -> usize {
         match self {
             ArrayType::Bool | ArrayType::U8 => 1,
+            ArrayType::F16 | ArrayType::BF16 => 2,
             ArrayType::I32 | ArrayType::F32 => 4,
             ArrayType::I64 | ArrayType::F64 => 8,
         }
@@ -51,6 +59,8 @@ impl From<DType> for ArrayType {
             DType::Bool => ArrayType::Bool,
             DType::I32 => ArrayType::I32,
             DType::I64 => ArrayType::I64,
+            DType::F16 => ArrayType::F16,
+            DType::BF16 => ArrayType::BF16,
             DType::F32 => ArrayType::F32,
             DType::F64 => ArrayType::F64,
         }
@@ -74,6 +84,10 @@ pub enum Elements {
     I32(Vec<i32>),
     /// 64-bit integers.
     I64(Vec<i64>),
+    /// IEEE binary16.
+    F16(Vec<f16>),
+    /// Upper halves of binary32.
+    BF16(Vec<bf16>),
     /// IEEE binary32.
     F32(Vec<f32>),
     /// IEEE binary64.
@@ -87,6 +101,8 @@ macro_rules! for_elements {
             $crate::Elements::Bool($v) | $crate::Elements::U8($v) => $body,
             $crate::Elements::I32($v) => $body,
             $crate::Elements::I64($v) => $body,
+            $crate::Elements::F16($v) => $body,
+            $crate::Elements::BF16($v) => $body,
             $crate::Elements::F32($v) => $body,
             $crate::Elements::F64($v) => $body,
         }
@@ -101,6 +117,8 @@ macro_rules! map_elements {
             $crate::Elements::U8($v) => $crate::Elements::U8($body),
             $crate::Elements::I32($v) => $crate::Elements::I32($body),
             $crate::Elements::I64($v) => $crate::Elements::I64($body),
+            $crate::Elements::F16($v) => $crate::Elements::F16($body),
+            $crate::Elements::BF16($v) => $crate::Elements::BF16($body),
             $crate::Elements::F32($v) => $crate::Elements::F32($body),
             $crate::Elements::F64($v) => $crate::Elements::F64($body),
         }
@@ -126,6 +144,8 @@ impl Elements {
             Elements::U8(_) => ArrayType::U8,
             Elements::I32(_) => ArrayType::I32,
             Elements::I64(_) => ArrayType::I64,
+            Elements::F16(_) => ArrayType::F16,
+            Elements::BF16(_) => ArrayType::BF16,
             Elements::F32(_) => ArrayType::F32,
             Elements::F64(_) => ArrayType::F64,
         }
@@ -193,6 +213,8 @@ impl Array {
             DType::Bool => Elements::Bool(zeros(count)?),
             DType::I32 => Elements::I32(zeros(count)?),
             DType::I64 => Elements::I64(zeros(count)?),
+            DType::F16 => Elements::F16(zeros(count)?),
+            DType::BF16 => Elements::BF16(zeros(count)?),
             DType::F32 => Elements::F32(zeros(count)?),
             DType::F64 => Elements::F64(zeros(count)?),
         };
@@ -236,6 +258,8 @@ impl Array {
             Elements::U8(v) => Scalar::Int(v[position].into()),
             Elements::I32(v) => Scalar::Int(v[position].into()),
             Elements::I64(v) => Scalar::Int(v[position]),
+            Elements::F16(v) => Scalar::F32(v[position].to_f32()),
+            Elements::BF16(v) => Scalar::F32(v[position].to_f32()),
             Elements::F32(v) => Scalar::F32(v[position]),
             Elements::F64(v) => Scalar::F64(v[position]),
         }

@@ -1,6 +1,7 @@
 //! Two arrays compared element by element: what `--expect` reports.
 
 use crate::{Array, ArrayType, Scalar};
+use half::{bf16, f16};
 
 /// How far an element may lie from the expected one: `atol + rtol * |expected|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -132,6 +133,14 @@ fn ulps(of: ArrayType, a: Scalar, b: Scalar) -> Option<u64> {
     // Sign and magnitude as one ordered number; both zeros are 0.
     let ordered = |magnitude: u64, negative: bool| if negative { -(magnitude as i64) } else { magnitude as i64 };
     let rank = |x: Scalar| match of {
+        ArrayType::F16 => {
+            let x = f16::from_f32(x.to_f32().0);
+            Some(ordered(u64::from(x.to_bits() & 0x7fff), x.is_sign_negative()))
+        }
+        ArrayType::BF16 => {
+            let x = bf16::from_f32(x.to_f32().0);
+            Some(ordered(u64::from(x.to_bits() & 0x7fff), x.is_sign_negative()))
+        }
         ArrayType::F32 => {
             let x = x.to_f32().0;
             Some(ordered(u64::from(x.abs().to_bits()), x.is_sign_negative()))
@@ -194,6 +203,8 @@ mod tests {
         assert_eq!((found.beyond, found.max_abs_error), (1, 1.0));
         let zero = Tolerance::default();
         assert!(compare(&a, &f64s(&[1.0, 2.0]), zero).is_err());
+        assert_eq!(ulps(ArrayType::F16, Scalar::F32(1.0), Scalar::F32(1.0 + 1.0 / 512.0)), Some(2));
+        assert_eq!(ulps(ArrayType::BF16, Scalar::F32(1.0), Scalar::F32(1.0 - 1.0 / 256.0)), Some(1));
         assert_eq!(ulps(ArrayType::F64, Scalar::F64(-0.0), Scalar::F64(f64::from_bits(2))), Some(2));
     }
 }

@@ -2,12 +2,14 @@
 
 use crate::scalar::is_widening;
 use crate::{Array, ArrayType, Elements, Scalar};
+use half::{bf16, f16};
 use tiga_abi::DType;
 
 /// What a conversion may do to values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
-    /// Only between types where every value has an equal one: `u8` to `f32`, `i32` to `i64`, not `f64` to `f32`.
+    /// Only between types where every value has an equal one: `u8` to `f32`, `i32` to `i64`, not `f64` to `f32`; and
+    /// from `f32` to `f16` and `bf16`, if every value of this array has an equal one.
     Widening,
     /// Between any types, if every value of this array has an equal one.
     Exact,
@@ -61,7 +63,9 @@ impl Array {
         if from == ArrayType::from(to) {
             return Ok(self);
         }
-        if conversion == Conversion::Widening && !is_widening(from, to) {
+        // Of files that have no bf16, such as .npy, an f32 array holds one.
+        let kept_as_single = to.is_half() && from == ArrayType::F32;
+        if conversion == Conversion::Widening && !is_widening(from, to) && !kept_as_single {
             return Err(ConvertError::Type { from, to });
         }
         let inexact = conversion == Conversion::Nearest;
@@ -69,10 +73,10 @@ impl Array {
             DType::Bool => Elements::Bool(self.each(to, |x| x.to_int()?.try_into().ok().filter(|b| *b < 2))?),
             DType::I32 => Elements::I32(self.each(to, |x| x.to_int()?.try_into().ok())?),
             DType::I64 => Elements::I64(self.each(to, Scalar::to_int)?),
-            DType::F32 => Elements::F32(self.each(to, |x| Some(x.to_f32()).filter(|r| r.1 || inexact).map(|r| r.0))?),
-            DType::F64 => {
-                Elements::F64(self.each(to, |x| Some(x.to_f64_exactly()).filter(|r| r.1 || inexact).map(|r| r.0))?)
-            }
+            DType::F16 => Elements::F16(self.each(to, |x| allowed(x.to_half(f16::from_f32, f16::to_f32), inexact))?),
+            DType::BF16 => Elements::BF16(self.each(to, |x| allowed(x.to_half(bf16::from_f32, bf16::to_f32), inexact))?),
+            DType::F32 => Elements::F32(self.each(to, |x| allowed(x.to_f32(), inexact))?),
+            DType::F64 => Elements::F64(self.each(to, |x| allowed(x.to_f64_exactly(), inexact))?),
         };
         let (shape, _) = self.into_parts();
         Ok(Array::new(shape, elements).expect("the number of elements did not change"))
@@ -86,6 +90,11 @@ impl Array {
         };
         (0..self.len()).map(one).collect()
     }
+}
+
+/// The rounded value, if it is the same one or need not be.
+fn allowed<T>((rounded, exact): (T, bool), inexact: bool) -> Option<T> {
+    (exact || inexact).then_some(rounded)
 }
 
 #[cfg(test)]
@@ -109,6 +118,20 @@ mod tests {
         assert_eq!(refused, Err(ConvertError::Type { from: ArrayType::F64, to: DType::F32 }));
         assert!(ints.convert(DType::F32, Conversion::Widening).is_err());
         assert!(bytes.convert(DType::Bool, Conversion::Widening).is_err());
+    }
+
+    #[test]
+    fn halves_are_read_from_singles_that_are_halves() {
+        let singles = Array::vector(Elements::F32(vec![1.5, -0.0, f32::INFINITY, 65504.0]));
+        let f16s = singles.clone().convert(DType::F16, Conversion::Widening).unwrap();
+        let expected: Vec<f16> = [1.5, -0.0, f32::INFINITY, 65504.0].map(f16::from_f32).to_vec();
+        assert_eq!(f16s.elements(), &Elements::F16(expected));
+        assert_eq!(f16s.convert(DType::F32, Conversion::Widening).unwrap(), singles);
+        let refused = singles.convert(DType::BF16, Conversion::Widening);
+        assert!(matches!(refused, Err(ConvertError::Value { position: 3, .. })), "{refused:?}");
+        let rounded = f64s(&[0.1]).convert(DType::BF16, Conversion::Nearest).unwrap();
+        assert_eq!(rounded.elements(), &Elements::BF16(vec![bf16::from_f32(0.1)]));
+        assert!(f64s(&[0.5]).convert(DType::F16, Conversion::Widening).is_err());
     }
 
     #[test]

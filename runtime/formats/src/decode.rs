@@ -36,7 +36,8 @@ impl Stored {
     pub(crate) const fn bytes_read(self) -> u64 {
         match self {
             Stored::Bool | Stored::U8 => 1,
-            Stored::I8 | Stored::I16 | Stored::U16 | Stored::I32 | Stored::F16 | Stored::Bf16 | Stored::F32 => 4,
+            Stored::F16 | Stored::Bf16 => 2,
+            Stored::I8 | Stored::I16 | Stored::U16 | Stored::I32 | Stored::F32 => 4,
             Stored::U32 | Stored::I64 | Stored::F64 => 8,
         }
     }
@@ -81,8 +82,8 @@ pub(crate) fn read_elements(
         Stored::I32 => elements!(i32, I32),
         Stored::U32 => elements!(u32, I64),
         Stored::I64 => elements!(i64, I64),
-        Stored::F16 => elements!(f16, F32),
-        Stored::Bf16 => elements!(bf16, F32),
+        Stored::F16 => elements!(f16, F16),
+        Stored::Bf16 => elements!(bf16, BF16),
         Stored::F32 => elements!(f32, F32),
         Stored::F64 => elements!(f64, F64),
     })

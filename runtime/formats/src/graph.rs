@@ -105,6 +105,14 @@ impl GraphFile {
                 Elements::Bool(v) | Elements::U8(v) => v[edge] == 0,
                 Elements::I32(v) => v[edge].checked_neg().map(|n| v[edge] = n).is_some(),
                 Elements::I64(v) => v[edge].checked_neg().map(|n| v[edge] = n).is_some(),
+                Elements::F16(v) => {
+                    v[edge] = -v[edge];
+                    true
+                }
+                Elements::BF16(v) => {
+                    v[edge] = -v[edge];
+                    true
+                }
                 Elements::F32(v) => {
                     v[edge] = -v[edge];
                     true

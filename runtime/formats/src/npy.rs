@@ -2,8 +2,9 @@
 
 use crate::array::{element_count, map_elements};
 use crate::decode::{DecodeError, Stored, fill, read_elements};
-use crate::{Array, ArrayType, Elements};
+use crate::{Array, ArrayType, Conversion, Elements};
 use std::io::{self, Read, Write};
+use tiga_abi::DType;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// NumPy's own headers are below 10,000 bytes.
@@ -353,7 +354,8 @@ impl<'a> HeaderParser<'a> {
     }
 }
 
-/// Writes a version 1 file, C order, little-endian, the body aligned to 64 bytes.
+/// Writes a version 1 file, C order, little-endian, the body aligned to 64 bytes. NumPy has no `bf16`: such an array is
+/// written as `f32`, exactly, and is read back as either.
 ///
 /// # Errors
 /// Those of the writer.
@@ -363,6 +365,11 @@ pub fn write(mut writer: impl Write, array: &Array) -> io::Result<()> {
         ArrayType::U8 => "|u1",
         ArrayType::I32 => "<i4",
         ArrayType::I64 => "<i8",
+        ArrayType::F16 => "<f2",
+        ArrayType::BF16 => {
+            let singles = array.clone().convert(DType::F32, Conversion::Widening).map_err(io::Error::other)?;
+            return write(writer, &singles);
+        }
         ArrayType::F32 => "<f4",
         ArrayType::F64 => "<f8",
     };

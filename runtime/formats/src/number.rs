@@ -1,6 +1,7 @@
 //! Numbers written in text files, read in the type that is asked for.
 
 use crate::Elements;
+use half::{bf16, f16};
 use tiga_abi::DType;
 
 /// The kinds of number a file may say it holds.
@@ -74,6 +75,8 @@ impl Words {
             })?),
             DType::I32 => Elements::I32(self.parse_with(dtype, |t| t.parse().ok())?),
             DType::I64 => Elements::I64(self.parse_with(dtype, |t| t.parse().ok())?),
+            DType::F16 => Elements::F16(self.parse_with(dtype, |t| real(t, f16::is_infinite))?),
+            DType::BF16 => Elements::BF16(self.parse_with(dtype, |t| real(t, bf16::is_infinite))?),
             DType::F32 => Elements::F32(self.parse_with(dtype, |t| real(t, f32::is_infinite))?),
             DType::F64 => Elements::F64(self.parse_with(dtype, |t| real(t, f64::is_infinite))?),
         })

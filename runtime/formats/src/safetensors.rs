@@ -175,7 +175,7 @@ impl Safetensors {
         self.entries.keys().map(String::as_str)
     }
 
-    /// Reads one array. `I8 I16 U16` become `i32`, `U32` `i64`, `F16 BF16` `f32`, all exact.
+    /// Reads one array. `I8 I16 U16` become `i32`, `U32` `i64`, all exact.
     ///
     /// # Errors
     /// [`SafetensorsError`].

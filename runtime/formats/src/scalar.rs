@@ -10,7 +10,7 @@ pub enum Scalar {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// IEEE binary32.
+    /// IEEE binary32, and what is narrower.
     F32(f32),
     /// IEEE binary64.
     F64(f64),
@@ -51,6 +51,14 @@ impl Scalar {
         }
     }
 
+    /// The nearest of the `half` that is made of a binary32 and gives one, rounded twice unless the value is one, and
+    /// whether it is the same value.
+    pub(crate) fn to_half<H: Copy>(self, half: fn(f32) -> H, single: fn(H) -> f32) -> (H, bool) {
+        let (x, exact) = self.to_f32();
+        let rounded = half(x);
+        (rounded, exact && (x.is_nan() || single(rounded) == x))
+    }
+
     /// The nearest binary64 and whether it is the same value.
     pub(crate) fn to_f64_exactly(self) -> (f64, bool) {
         let x = self.to_f64();
@@ -71,12 +79,14 @@ impl fmt::Display for Scalar {
 
 /// Whether every value of `from` is one of `to`.
 pub(crate) fn is_widening(from: crate::ArrayType, to: DType) -> bool {
-    use crate::ArrayType::{Bool, F32, F64, I32, I64, U8};
+    use crate::ArrayType::{BF16, Bool, F16, F32, F64, I32, I64, U8};
     match to {
         DType::Bool => from == Bool,
         DType::I32 => matches!(from, Bool | U8 | I32),
         DType::I64 => matches!(from, Bool | U8 | I32 | I64),
-        DType::F32 => matches!(from, Bool | U8 | F32),
-        DType::F64 => matches!(from, Bool | U8 | I32 | F32 | F64),
+        DType::F16 => matches!(from, Bool | U8 | F16),
+        DType::BF16 => matches!(from, Bool | U8 | BF16),
+        DType::F32 => matches!(from, Bool | U8 | F16 | BF16 | F32),
+        DType::F64 => matches!(from, Bool | U8 | I32 | F16 | BF16 | F32 | F64),
     }
 }

@@ -130,8 +130,8 @@ fn npy_refusals_say_where() {
         let error = read(&file(1, &header(descr, "(1,)"), &body(8))).unwrap_err();
         assert!(matches!(error, NpyError::ElementType { .. }), "{descr}: {error}");
     }
-    let half = read(&file(1, &header(">f2", "(1,)"), &[0x3e, 0x00])).unwrap();
-    assert_eq!(half.elements(), &Elements::F32(vec![1.5]));
+    let stored = read(&file(1, &header(">f2", "(1,)"), &[0x3e, 0x00])).unwrap();
+    assert_eq!(stored.elements(), &Elements::F16(vec![half::f16::from_f32(1.5)]));
     let structure = "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}";
     assert!(matches!(read(&file(1, structure, &body(8))), Err(NpyError::ElementType { .. })));
 }

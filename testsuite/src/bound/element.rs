@@ -41,17 +41,32 @@ impl Bounded {
 
 /// The unit roundoff u: half the distance from 1 to the next float.
 pub(super) fn roundoff(dtype: DType) -> f64 {
-    if dtype == DType::F32 { f64::from(f32::EPSILON) / 2.0 } else { f64::EPSILON / 2.0 }
+    match dtype {
+        DType::F16 => 2.0f64.powi(-11),
+        DType::BF16 => 2.0f64.powi(-8),
+        DType::F32 => f64::from(f32::EPSILON) / 2.0,
+        _ => f64::EPSILON / 2.0,
+    }
 }
 
 /// The error of a rounding where results are denormal.
 pub(super) fn underflow(dtype: DType) -> f64 {
-    if dtype == DType::F32 { f64::from(f32::from_bits(1)) } else { f64::from_bits(1) }
+    match dtype {
+        DType::F16 => 2.0f64.powi(-24),
+        DType::BF16 => 2.0f64.powi(-133),
+        DType::F32 => f64::from(f32::from_bits(1)),
+        _ => f64::from_bits(1),
+    }
 }
 
 /// The largest finite float.
 pub(super) fn largest(dtype: DType) -> f64 {
-    if dtype == DType::F32 { f64::from(f32::MAX) } else { f64::MAX }
+    match dtype {
+        DType::F16 => 65504.0,
+        DType::BF16 => f64::from(f32::from_bits(0x7f7f_0000)),
+        DType::F32 => f64::from(f32::MAX),
+        _ => f64::MAX,
+    }
 }
 
 /// An operation on bounded elements. `None` if the op works on no elements.
@@ -66,8 +81,8 @@ pub fn element(op: Op, attrs: &Attrs, args: &[Bounded]) -> Option<Bounded> {
     }
     if args.iter().all(|a| a.bound == 0.0) {
         // A product may stay unrounded in a fused multiply-add, also where a quotient by a power of two became one;
-        // all else has the same operands, hence the same bits.
-        let finite = value.dtype().is_float() && values.iter().all(|v| v.as_f64().is_finite());
+        // all else has the same operands, hence the same bits. Halves are rounded after each operation.
+        let finite = value.dtype().is_float() && !value.dtype().is_half() && values.iter().all(|v| v.as_f64().is_finite());
         return Some(match finite {
             true if op == ops::MUL => rounded(value, 0.0, 1.0),
             true if op == ops::DIV && values[1].as_f64() != 0.0 && !is_normal(value) => {

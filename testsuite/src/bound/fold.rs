@@ -12,13 +12,16 @@ use tigac::builtin::BuiltinReducer;
 /// A reducer on bounded terms of one element type, in traversal order.
 pub fn fold(reducer: BuiltinReducer, dtype: DType, terms: &[Bounded]) -> Bounded {
     let count = Scalar::I64(terms.len() as i64);
+    if dtype.is_half() && matches!(reducer, BuiltinReducer::Sum | BuiltinReducer::Mean | BuiltinReducer::Prod) {
+        let wide: Vec<Bounded> = terms.iter().map(|t| cast(*t, DType::F32)).collect();
+        return cast(fold(reducer, DType::F32, &wide), dtype);
+    }
     match reducer {
         BuiltinReducer::Count => Bounded::exact(count),
         BuiltinReducer::Sum => sum(dtype, terms),
         BuiltinReducer::Mean if terms.is_empty() => Bounded::exact(Scalar::from_i64(dtype, 0)),
         BuiltinReducer::Mean => {
-            let to = Attrs::new().with(Key::To, Attr::DType(dtype));
-            let count = element(ops::CAST, &to, &[Bounded::exact(count)]).expect("casts work on elements");
+            let count = cast(Bounded::exact(count), dtype);
             element(ops::DIV, &Attrs::new(), &[sum(dtype, terms), count]).expect("divisions work on elements")
         }
         BuiltinReducer::Prod => product(dtype, terms),
@@ -26,6 +29,15 @@ pub fn fold(reducer: BuiltinReducer, dtype: DType, terms: &[Bounded]) -> Bounded
         BuiltinReducer::Min => extremum(ops::MIN, dtype, terms, f64::INFINITY, i64::MAX),
         BuiltinReducer::First => terms.first().copied().unwrap_or(Bounded::exact(Scalar::from_i64(dtype, 0))),
     }
+}
+
+/// A term as another type; one that has all its values adds no error.
+pub(super) fn cast(term: Bounded, to: DType) -> Bounded {
+    if ops::lossless(term.value.dtype(), to) {
+        return Bounded { value: term.value.cast(to), bound: term.bound };
+    }
+    let to = Attrs::new().with(Key::To, Attr::DType(to));
+    element(ops::CAST, &to, &[term]).expect("casts work on elements")
 }
 
 /// The value of the left fold.

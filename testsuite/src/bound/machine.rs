@@ -3,7 +3,7 @@
 
 use super::Field;
 use super::element::{Bounded, element};
-use super::fold::fold;
+use super::fold::{cast, fold};
 use super::own::own;
 use super::rearrange::{Operand, rearranged};
 use indexmap::IndexMap;
@@ -263,11 +263,13 @@ impl<'m> Machine<'m> {
         let k = right.shape[0];
         let width: usize = right.shape[1..].iter().product();
         let rows: usize = left.shape[..left.shape.len() - 1].iter().product();
+        let dtype = self.ty(data.results[0]).dtype;
+        let wide = |term: Bounded| cast(term, dtype.accumulator());
         let one = |i: usize| {
-            let term = |j: usize| [left.elems[i / width * k + j], right.elems[j * width + i % width]];
+            let term = |j: usize| [left.elems[i / width * k + j], right.elems[j * width + i % width]].map(wide);
             let product = |j| element(ops::MUL, &data.attrs, &term(j)).expect("products work on numbers");
             let terms: Vec<Bounded> = (0..k).map(product).collect();
-            fold(BuiltinReducer::Sum, self.ty(data.results[0]).dtype, &terms)
+            cast(fold(BuiltinReducer::Sum, dtype.accumulator(), &terms), dtype)
         };
         (0..rows * width).map(one).collect()
     }
@@ -291,8 +293,12 @@ impl<'m> Machine<'m> {
     }
 
     fn contract(&self, data: &InstData) -> Run<Val> {
-        let (x, y) = (self.field(data, 0)?, self.field(data, 1)?);
         let ty = self.ty(data.results[0]);
+        let wide = |field: &Field| {
+            let elems = field.elems.iter().map(|e| cast(*e, ty.dtype)).collect();
+            Field { shape: field.shape.clone(), elems }
+        };
+        let (x, y) = (wide(self.field(data, 0)?), wide(self.field(data, 1)?));
         let products: Vec<Field> = (0..x.shape[0]).map(|i| self.outer(&x.row(i), &y.row(i))).collect();
         let shape = self.shape(ty);
         let sum = |i: usize| {

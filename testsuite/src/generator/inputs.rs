@@ -76,12 +76,13 @@ pub fn inputs(rng: &mut Rng, generated: &Generated, csr: &Csr) -> Inputs {
 
 /// One element; one in sixteen is special.
 pub(super) fn element(rng: &mut Rng, dtype: DType) -> Scalar {
-    const FLOATS: [f64; 8] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1e-310, 1e-40, 1e300];
+    const FLOATS: [f64; 10] =
+        [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, 1e-310, 1e-40, 1e-6, 65504.0, 1e300];
     let special = rng.u8(0..16) == 0;
     match dtype {
         DType::Bool => Scalar::Bool(rng.bool()),
-        DType::F32 | DType::F64 if special => Scalar::from_f64(dtype, FLOATS[rng.usize(0..FLOATS.len())]),
-        DType::F32 | DType::F64 => Scalar::from_f64(dtype, rng.f64() * 4.0 - 2.0),
+        _ if dtype.is_float() && special => Scalar::from_f64(dtype, FLOATS[rng.usize(0..FLOATS.len())]),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Scalar::from_f64(dtype, rng.f64() * 4.0 - 2.0),
         DType::I32 if special => Scalar::I32([i32::MIN, i32::MAX, 0, -1][rng.usize(0..4)]),
         DType::I64 if special => Scalar::I64([i64::MIN, i64::MAX, 0, -1][rng.usize(0..4)]),
         DType::I32 | DType::I64 => Scalar::from_i64(dtype, rng.i64(-9..10)),

@@ -6,7 +6,7 @@ use tiga_abi::DType;
 use tiga_ir::{Body, Func, InstData, RelKind, Role, TensorType, Value, ops};
 
 /// What reducers yield.
-const NUMBERS: [DType; 4] = [DType::I32, DType::I64, DType::F32, DType::F64];
+const NUMBERS: [DType; 6] = [DType::I32, DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64];
 
 /// Each pattern, with the element types that it must be met on.
 pub(super) const PATTERNS: [(&str, &[DType]); 13] = [

@@ -188,7 +188,11 @@ impl Lowering<'_> {
                 let load = |b: &mut Builder<'_>, memory| b.value(ops::LOAD, &[memory, params[0]], Attrs::new());
                 let elements = memory.iter().map(|m| load(b, *m)).collect::<Result<Vec<_>, _>>()?;
                 let element = match elements.as_slice() {
-                    [x, y] => b.value(ops::OUTER, &[*x, *y], Attrs::new())?,
+                    [x, y] => {
+                        let wide = field.dtype.accumulator();
+                        let (x, y) = (Nest::cast(b, *x, wide)?, Nest::cast(b, *y, wide)?);
+                        b.value(ops::OUTER, &[x, y], Attrs::new())?
+                    }
                     _ => elements[0],
                 };
                 let position = data.attrs.has(Key::Indexed).then_some(params[0]);

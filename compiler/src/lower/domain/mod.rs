@@ -31,14 +31,14 @@ pub fn lower(module: &Module, law: &ReductionLaw) -> Result<Module, LowerError> 
     Ok(out)
 }
 
-/// A product becomes a sum of products: the reducer of its type must be there.
+/// A product becomes a sum of products: the reducer of their type must be there.
 fn add_sums(func: &Func, out: &mut Module) {
     for inst in func.body.walk(func.region) {
         let data = func.body.inst(inst);
         if data.op == ops::MATMUL
             && let Some(dtype) = func.body.ty(data.results[0]).dtype()
         {
-            BuiltinReducer::Sum.add_to(out, dtype);
+            BuiltinReducer::Sum.add_to(out, dtype.accumulator());
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{LowerError, int};
 use indexmap::IndexMap;
-use tiga_abi::{Poly, Symbol};
+use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{
-    Acc, Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Op, Scalar, Type, TypeError, Value,
+    Acc, Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Nest, Op, Scalar, Type, TypeError, Value,
     ops::{self, Substitution},
 };
 
@@ -171,6 +171,11 @@ impl<'a> Emit<'a> {
         self.emit(ops::SPLAT, &[value], int(Key::Lanes, self.lanes.into()))
     }
 
+    /// The value with elements of another type, or as it is.
+    fn cast(&mut self, value: Value, to: DType) -> Result<Value, TypeError> {
+        Nest::cast(&mut self.builder(), value, to)
+    }
+
     pub(super) fn jump(&mut self, to: Block, args: &[Value]) -> Result<(), TypeError> {
         self.builder().push(ops::JUMP, &[], Attrs::new(), Vec::new(), vec![(to, args.to_vec())]).map(|_| ())
     }
@@ -328,7 +333,8 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// An elementwise op on scalars and vectors; scalars are repeated if any operand is a vector.
+    /// An elementwise op on scalars and vectors; scalars are repeated if any operand is a vector. What computes with
+    /// `f16` or `bf16` does so in `f32`, and rounds.
     pub(super) fn elementwise(&mut self, op: Op, args: &[Value], attrs: &Attrs) -> Result<Value, LowerError> {
         let mut args = args.to_vec();
         if args.iter().any(|v| self.is_vector(*v)) {
@@ -336,10 +342,19 @@ impl<'a> Emit<'a> {
                 *arg = self.vector(*arg)?;
             }
         }
+        let rule = op.elementwise().expect("called for elementwise ops");
+        let half = args.iter().filter_map(|v| self.ty(*v).dtype()).find(|d| d.is_half());
+        if let Some(half) = half.filter(|_| !rule.moves()) {
+            for arg in &mut args {
+                let wide = self.ty(*arg).dtype().map_or(DType::F32, DType::accumulator);
+                *arg = self.cast(*arg, wide)?;
+            }
+            let value = self.elementwise(op, &args, attrs)?;
+            return Ok(if self.ty(value).dtype() == Some(DType::F32) { self.cast(value, half)? } else { value });
+        }
         if op.kernel().is_some() {
             return Ok(self.emit(op, &args, attrs.clone())?);
         }
-        let rule = op.elementwise().expect("called for elementwise ops");
         let expanded = rule.expand(&mut self.builder(), &args);
         expanded.ok_or_else(|| self.unsupported(op.name()))?.map_err(LowerError::Type)
     }

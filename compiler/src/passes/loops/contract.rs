@@ -75,7 +75,7 @@ impl Contraction<'_> {
     /// The product, if the value is one of floats that nothing else uses and that stands in the block.
     fn product(&self, value: Value, block: Block) -> Option<Inst> {
         let inst = self.body.def(value)?;
-        let floats = self.body.ty(value).dtype().is_some_and(tiga_abi::DType::is_float);
+        let floats = self.body.ty(value).dtype().is_some_and(|d| d.is_float() && !d.is_half());
         let only = self.uses.get(&value) == Some(&1);
         let here = self.body.block(block).insts.contains(&inst);
         (self.body.inst(inst).op == ops::MUL && floats && only && here).then_some(inst)

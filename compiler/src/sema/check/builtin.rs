@@ -117,7 +117,9 @@ impl Checker<'_> {
             Composite::IsNan => (ops::NE, 1, Domain::FLOAT),
             Composite::Relu => (ops::MAX, 1, Domain::ANY),
             Composite::LeakyRelu => (ops::MUL, 2, Domain::FLOAT),
-            Composite::Softmax(_) | Composite::LogSoftmax(_) | Composite::Cross => return self.poison(span),
+            Composite::Softmax(_) | Composite::LogSoftmax(_) | Composite::Dot(_) | Composite::Cross => {
+                return self.poison(span);
+            }
         };
         let Some(args) = self.positional(name, &[arity], args) else {
             return self.poison(span);
@@ -222,7 +224,7 @@ impl Checker<'_> {
             return self.poison(span);
         };
         let numbers = Domain::where_(|d| d != DType::Bool);
-        let product = self.elementwise(ops::MUL, args, numbers, ("dot", callee.span), span);
+        let product = self.elementwise(ops::MUL, args.clone(), numbers, ("dot", callee.span), span);
         let Ty::Tensor(tensor) = &product.ty else {
             return product;
         };
@@ -232,11 +234,9 @@ impl Checker<'_> {
             return self.fail(error.label("sums over the last feature axis"), span);
         };
         self.needs_axis(callee.span, "`dot`".to_owned());
-        let reducer = ReducerUse::Builtin(BuiltinReducer::Sum, tensor.elem);
-        self.reducers.push(reducer);
+        self.reducers.push(ReducerUse::Accumulator(BuiltinReducer::Sum, tensor.elem));
         let ty = Ty::Tensor(Tensor { dims: dims.to_vec(), ..tensor.clone() });
-        let axis = dims.len() as i64;
-        Expr { ty, span, kind: Kind::ReduceAxis(reducer, axis, Box::new(product)) }
+        Expr { ty, span, kind: Kind::Composite(Composite::Dot(dims.len() as i64), args) }
     }
 
     /// Arguments as written, none named.

@@ -360,8 +360,7 @@ impl<'a> Checker<'a> {
     /// Where in the order of conversions an element type stands: of two that meet, the earlier one is converted. All
     /// hold truth values, and floats fractions; [`loss`] says what a conversion may lose all the same.
     fn precedence(&self, elem: Elem) -> usize {
-        let order = [DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64];
-        let last = self.elems.domain(elem).iter().filter_map(|d| order.iter().position(|o| *o == d)).max();
+        let last = self.elems.domain(elem).iter().filter_map(|d| DType::ALL.iter().position(|o| *o == d)).max();
         last.unwrap_or(0)
     }
 
@@ -428,6 +427,8 @@ fn loss(from: DType, to: DType) -> Option<&'static str> {
     }
     match (from.is_float(), to) {
         (_, DType::Bool) => None,
+        (_, DType::F16) => Some("`f16` rounds to 11 significant bits; what rounds to more than 65504 becomes infinite"),
+        (_, DType::BF16) => Some("`bf16` rounds to 8 significant bits"),
         (false, DType::F32) => Some("`f32` holds all integers up to 2^24 = 16777216 and rounds larger ones"),
         (false, DType::F64) => Some("`f64` holds all integers up to 2^53 = 9007199254740992 and rounds larger ones"),
         (true, DType::F32 | DType::F64) => Some("`f32` rounds to 24 of the 53 significant bits of `f64`"),
@@ -441,18 +442,18 @@ fn range_help(diagnostic: Diagnostic, dtype: DType) -> Diagnostic {
     match dtype {
         DType::I32 => diagnostic.label(format!("`i32` holds {} to {}", i32::MIN, i32::MAX)).help("`i64` holds more"),
         DType::I64 => diagnostic.label(format!("`i64` holds {} to {}", i64::MIN, i64::MAX)),
+        DType::F16 => diagnostic.label("`f16` holds up to 65504").help("`bf16` and `f32` hold more"),
+        DType::BF16 => diagnostic.label("`bf16` holds up to 3.39e38").help("`f64` holds more"),
         DType::F32 => diagnostic.label(format!("`f32` holds up to {:e}", f32::MAX)).help("`f64` holds more"),
         DType::F64 => diagnostic.label(format!("`f64` holds up to {:e}", f64::MAX)),
-        _ => diagnostic,
+        DType::Bool => diagnostic,
     }
 }
 
 /// Whether a literal has a value of an element type.
 fn fits(dtype: DType, text: &str) -> bool {
     match Scalar::parse(dtype, text) {
-        Ok(Scalar::F32(v)) => v.is_finite() || !text.contains(|c: char| c.is_ascii_digit()),
-        Ok(Scalar::F64(v)) => v.is_finite() || !text.contains(|c: char| c.is_ascii_digit()),
-        Ok(_) => true,
+        Ok(v) => v.as_f64().is_finite() || !text.contains(|c: char| c.is_ascii_digit()),
         Err(_) => false,
     }
 }

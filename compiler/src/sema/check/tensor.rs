@@ -396,7 +396,7 @@ impl Checker<'_> {
             self.needs_whole_graph(callee.span, format!("`{}` over a set", callee.text));
         }
         for reducer in [BuiltinReducer::Max, BuiltinReducer::Sum] {
-            self.reducers.push(ReducerUse::Builtin(reducer, tensor.elem));
+            self.reducers.push(ReducerUse::Accumulator(reducer, tensor.elem));
         }
         Some(Expr { ty: value.ty.clone(), span, kind: Kind::Composite(which(feature), vec![value]) })
     }
@@ -439,7 +439,7 @@ impl Checker<'_> {
         if !self.elems.restrict(x.elem, numbers) {
             return Some(self.undefined(("contract", callee.span), x.elem, numbers, &args, span));
         }
-        self.reducers.push(ReducerUse::Builtin(BuiltinReducer::Sum, x.elem));
+        self.reducers.push(ReducerUse::Accumulator(BuiltinReducer::Sum, x.elem));
         let ty = Ty::Tensor(Tensor { elem: x.elem, set: None, dims: [x.dims.as_slice(), &y.dims].concat() });
         let pair = <[Expr; 2]>::try_from(args).ok()?;
         Some(Expr { ty, span, kind: Kind::Contract(Box::new(pair)) })

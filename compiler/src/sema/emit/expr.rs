@@ -2,9 +2,10 @@
 
 use super::super::hir::{Axis, Composite, Expr, Kind, ReducerUse};
 use super::super::ty::{Substitution, Ty};
+use super::tensor::written_out;
 use super::{Emit, EmitError, Frame, Val};
 use tiga_abi::{DType, Poly};
-use tiga_ir::{Attr, Attrs, Builder, Key, Scalar, TensorType, TypeError, Value, ops};
+use tiga_ir::{Attr, Attrs, Builder, Key, Nest, Scalar, TensorType, TypeError, Value, ops};
 
 impl Frame<'_> {
     /// An expression's value.
@@ -81,7 +82,7 @@ impl Frame<'_> {
                 let value = self.single(b, value)?;
                 let to = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
                 b.loc = loc;
-                Ok(b.value(ops::CAST, &[value], attrs.with(Key::To, Attr::DType(to)))?)
+                Ok(Nest::cast(b, value, to)?)
             }
             Kind::Fill(value) => {
                 let value = self.single(b, value)?;
@@ -190,10 +191,9 @@ impl Frame<'_> {
                 let scaled = b.value(ops::MUL, &[args[1], x], attrs())?;
                 Ok(b.value(ops::SELECT, &[positive, x, scaled], attrs())?)
             }
-            Composite::Softmax(_) | Composite::LogSoftmax(_) | Composite::Cross => {
+            Composite::Softmax(_) | Composite::LogSoftmax(_) | Composite::Dot(_) | Composite::Cross => {
                 let ty = self.tensor(&expr.ty).unwrap_or(TensorType::scalar(dtype));
-                let missing = TypeError::Arity { op: "value", expected: 1, found: 0 };
-                Ok(self.written_out(b, which, &args, &ty)?.ok_or(missing)?)
+                written_out(b, which, &args, &ty)
             }
         }
     }

@@ -247,7 +247,7 @@ impl<'a> Frame<'a> {
 
     pub(super) fn positions_of(&self, reducer: &ReducerUse) -> Vec<Entity> {
         match reducer {
-            ReducerUse::Builtin(..) => Vec::new(),
+            ReducerUse::Builtin(..) | ReducerUse::Accumulator(..) => Vec::new(),
             ReducerUse::Top(..) => vec![Entity::Edge],
             ReducerUse::Prelude(name, _) => prelude::reducer(name).map_or(Vec::new(), |entry| entry.positions.clone()),
             ReducerUse::Declared(index) => {
@@ -259,7 +259,7 @@ impl<'a> Frame<'a> {
     /// Axes of the first value of a reducer's message, without those that it is mapped over.
     fn own_rank(&self, reducer: &ReducerUse) -> usize {
         match reducer {
-            ReducerUse::Builtin(..) | ReducerUse::Top(..) => 0,
+            ReducerUse::Builtin(..) | ReducerUse::Accumulator(..) | ReducerUse::Top(..) => 0,
             ReducerUse::Prelude(name, _) => {
                 prelude::reducer(name).and_then(|e| e.values().next()).map_or(0, |t| t.dims.len())
             }
@@ -279,6 +279,7 @@ impl<'a> Frame<'a> {
     pub(super) fn reducer(&self, reducer: &ReducerUse) -> Symbol {
         match reducer {
             ReducerUse::Builtin(reducer, elem) => reducer.symbol(self.dtype(*elem)).into(),
+            ReducerUse::Accumulator(reducer, elem) => reducer.symbol(self.dtype(*elem).accumulator()).into(),
             ReducerUse::Top(k, elem) => top::symbol(*k, self.dtype(*elem)).into(),
             ReducerUse::Prelude(name, element) => prelude::symbol(name, element.map(|elem| self.dtype(elem))),
             ReducerUse::Declared(index) => self.emitter.table.reducers[*index].callable.signature.name.as_str().into(),

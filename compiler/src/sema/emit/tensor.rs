@@ -3,7 +3,7 @@
 use super::super::hir::{Composite, Expr, Kind};
 use super::{Emit, EmitError, Frame};
 use tiga_abi::{DType, Poly};
-use tiga_ir::{Attr, Attrs, Builder, Key, Scalar, TensorType, Value, ops};
+use tiga_ir::{Attr, Attrs, Builder, Key, Nest, Scalar, TensorType, TypeError, Value, ops};
 
 impl Frame<'_> {
     /// An expression that moves, joins or looks up elements; `None` for others.
@@ -22,7 +22,10 @@ impl Frame<'_> {
                 (ops::PERMUTE, std::slice::from_ref(&**value), attrs)
             }
             Kind::Scan(axis, value) => {
-                (ops::SCAN_AXIS, std::slice::from_ref(&**value), Attrs::new().with(Key::Axis, Attr::Int(*axis)))
+                let value = self.single(b, value)?;
+                b.loc = self.emitter.place(expr.span);
+                let attrs = Attrs::new().with(Key::Axis, Attr::Int(*axis));
+                return in_accumulator(b, &[value], |b, args| Ok(b.value(ops::SCAN_AXIS, args, attrs)?)).map(Some);
             }
             Kind::Reshape(value) => (ops::RESHAPE, std::slice::from_ref(&**value), dims),
             Kind::Concat(parts) => (ops::CONCAT, parts, Attrs::new()),
@@ -31,8 +34,12 @@ impl Frame<'_> {
             }
             Kind::GatherSet(pair) => (ops::GATHER_SET, &pair[..], Attrs::new()),
             Kind::Contract(pair) => {
-                let sum = ops::sum_of(self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype));
-                (ops::CONTRACT, &pair[..], Attrs::new().with(Key::With, Attr::Name(sum.into())))
+                let pair = self.singles(b, &pair[..])?;
+                let dtype = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
+                let attrs = Attrs::new().with(Key::With, Attr::Name(ops::sum_of(dtype).into()));
+                b.loc = self.emitter.place(expr.span);
+                let product = b.value(ops::CONTRACT, &pair, attrs)?;
+                return Ok(Some(Nest::cast(b, product, dtype)?));
             }
             _ => return Ok(None),
         };
@@ -40,39 +47,54 @@ impl Frame<'_> {
         b.loc = self.emitter.place(expr.span);
         Ok(Some(b.value(op, &operands, attrs)?))
     }
+}
 
-    /// `softmax`, `log_softmax` and `cross` of values of a type.
-    pub(super) fn written_out(
-        &mut self,
-        b: &mut Builder<'_>,
-        which: Composite,
-        args: &[Value],
-        ty: &TensorType,
-    ) -> Emit<Option<Value>> {
-        let x = args[0];
-        let attrs = Attrs::new;
-        Ok(Some(match which {
-            Composite::Softmax(axis) | Composite::LogSoftmax(axis) => {
-                let greatest = spread(b, "max", x, axis, ty)?;
-                let shifted = b.value(ops::SUB, &[x, greatest], attrs())?;
-                let powers = math(b, "exp", shifted)?;
-                let sum = spread(b, "sum", powers, axis, ty)?;
-                if matches!(which, Composite::Softmax(_)) {
-                    return Ok(Some(b.value(ops::DIV, &[powers, sum], attrs())?));
-                }
-                let log = math(b, "log", sum)?;
-                b.value(ops::SUB, &[shifted, log], attrs())?
-            }
-            Composite::Cross => {
-                let [left, right] = [(1, 2), (2, 1)].map(|(of_x, of_y)| {
-                    let (x, y) = (turned(b, x, of_x)?, turned(b, args[1], of_y)?);
-                    Ok::<_, EmitError>(b.value(ops::MUL, &[x, y], attrs())?)
-                });
-                b.value(ops::SUB, &[left?, right?], attrs())?
-            }
-            _ => return Ok(None),
-        }))
+/// `softmax`, `log_softmax`, `dot` and `cross`; `ty` is the result's type.
+pub(super) fn written_out(b: &mut Builder<'_>, which: Composite, args: &[Value], ty: &TensorType) -> Emit<Value> {
+    let ty = &ty.with_dtype(ty.dtype.accumulator());
+    in_accumulator(b, args, |b, args| match which {
+        Composite::Softmax(axis) => normalised(b, args[0], axis, ty, false),
+        Composite::LogSoftmax(axis) => normalised(b, args[0], axis, ty, true),
+        Composite::Dot(axis) => {
+            let product = b.value(ops::MUL, args, Attrs::new())?;
+            let sum = Attrs::new().with(Key::With, Attr::Name(ops::sum_of(ty.dtype).into()));
+            Ok(b.value(ops::REDUCE_AXIS, &[product], sum.with(Key::Axis, Attr::Int(axis)))?)
+        }
+        _ => {
+            let [left, right] = [(1, 2), (2, 1)].map(|(of_x, of_y)| {
+                let (x, y) = (turned(b, args[0], of_x)?, turned(b, args[1], of_y)?);
+                Ok::<_, EmitError>(b.value(ops::MUL, &[x, y], Attrs::new())?)
+            });
+            Ok(b.value(ops::SUB, &[left?, right?], Attrs::new())?)
+        }
+    })
+}
+
+/// What is computed of values, of `f16` and `bf16` in `f32`, where each element of the result is rounded once.
+fn in_accumulator(
+    b: &mut Builder<'_>,
+    args: &[Value],
+    compute: impl FnOnce(&mut Builder<'_>, &[Value]) -> Emit<Value>,
+) -> Emit<Value> {
+    let dtype = args.first().and_then(|v| b.body.ty(*v).dtype()).unwrap_or(DType::F32);
+    let wide: Vec<Value> =
+        args.iter().map(|v| Nest::cast(b, *v, dtype.accumulator())).collect::<Result<_, TypeError>>()?;
+    let value = compute(b, &wide)?;
+    Ok(Nest::cast(b, value, dtype)?)
+}
+
+/// `softmax` or `log_softmax` over an axis, or over the set.
+fn normalised(b: &mut Builder<'_>, x: Value, axis: Option<i64>, ty: &TensorType, log: bool) -> Emit<Value> {
+    let attrs = Attrs::new;
+    let greatest = spread(b, "max", x, axis, ty)?;
+    let shifted = b.value(ops::SUB, &[x, greatest], attrs())?;
+    let powers = math(b, "exp", shifted)?;
+    let sum = spread(b, "sum", powers, axis, ty)?;
+    if !log {
+        return Ok(b.value(ops::DIV, &[powers, sum], attrs())?);
     }
+    let log = math(b, "log", sum)?;
+    Ok(b.value(ops::SUB, &[shifted, log], attrs())?)
 }
 
 /// A math function by its name.
