@@ -36,7 +36,9 @@ fn elements(dtype: DType) -> Vec<Scalar> {
     match dtype {
         DType::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
         DType::I32 | DType::I64 => ints.iter().map(|v| Scalar::from_i64(dtype, *v)).collect(),
-        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => floats.iter().map(|v| Scalar::from_f64(dtype, *v)).collect(),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => {
+            floats.iter().map(|v| Scalar::from_f64(dtype, *v)).collect()
+        }
     }
 }
 

@@ -23,7 +23,11 @@ fn compiled(test: &str) -> PathBuf {
 }
 
 fn f32s(path: &Path) -> Vec<f32> {
-    match open_array(path.to_str().unwrap(), &LIMITS).unwrap().into_parts().1 {
+    f32s_of(open_array(path.to_str().unwrap(), &LIMITS).unwrap())
+}
+
+fn f32s_of(array: Array) -> Vec<f32> {
+    match array.into_parts().1 {
         Elements::F32(v) => v,
         other => panic!("{} instead of f32", other.array_type()),
     }
@@ -73,6 +77,38 @@ fn cora_has_the_scores_and_the_accuracy_of_the_oracle() {
     let right = test.iter().filter(|i| found[i.as_u64().unwrap() as usize] == labels[i.as_u64().unwrap() as usize]);
     let accuracy = right.count() as f64 / test.len() as f64;
     assert_eq!(Some(accuracy), json(&cora.join("gcn_expected.json"))["test_accuracy"].as_f64());
+}
+
+/// The model with its weights, fields and scores in f16 or bf16: how far its scores are from those of the oracle, and
+/// how many predictions differ.
+#[test]
+fn cora_in_halves_stays_within_their_precision() {
+    let Some(data) = TOOLS.data_for("gcn on cora in halves") else { return };
+    let cora = data.join("cora");
+    let expected = open_array(cora.join("gcn_logits_f64.npy").to_str().unwrap(), &LIMITS).unwrap();
+    let expected = f32s_of(expected.convert(DType::F32, Conversion::Nearest).unwrap());
+    let size = expected.iter().fold(0f32, |most, x| most.max(x.abs()));
+    let model = std::fs::read_to_string(format!("{}/../examples/gcn.tg", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    for (dtype, roundoff) in [(DType::F16, 2f32.powi(-11)), (DType::BF16, 2f32.powi(-8))] {
+        let folder = TOOLS.scratch(&format!("gcn-{dtype}")).unwrap();
+        std::fs::write(folder.join("gcn.tg"), model.replace("f32", dtype.name())).unwrap();
+        TOOLS.succeeds(&folder, "tigac", &["gcn.tg", "-o", "gcn.tgb"]);
+        for name in ["w0", "w1"] {
+            let weights = open_array(cora.join(format!("gcn_{name}.npy")).to_str().unwrap(), &LIMITS).unwrap();
+            let rounded = weights.convert(dtype, Conversion::Nearest).unwrap();
+            save_array(&folder.join(format!("{name}.npy")), &rounded).unwrap();
+        }
+        let graph = format!("g={}", cora.join("adj.mtx").display());
+        let features = format!("x={}", cora.join("features.npy").display());
+        let inputs = ["--graph", &graph, "--in", &features, "--in", "w0=w0.npy", "--in", "w1=w1.npy"];
+        TOOLS.succeeds(&folder, "tiga", &[&["run", "gcn.tgb"], &inputs[..], &["--out", "logits.npy"]].concat());
+        let found = open_array(folder.join("logits.npy").to_str().unwrap(), &LIMITS).unwrap();
+        let found = f32s_of(found.convert(DType::F32, Conversion::Widening).unwrap());
+        let error = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0f32, f32::max);
+        let different = predicted(&found, 7).iter().zip(predicted(&expected, 7)).filter(|(a, b)| *a != b).count();
+        println!("{dtype}: error at most {error} of scores up to {size}, {different} of 2708 predictions differ");
+        assert!(error <= 4.0 * roundoff * size && different <= 27, "{dtype}: {error} of {size}, {different}");
+    }
 }
 
 /// Random features and weights of `nodes` nodes: 9 features, 5 hidden, 3 classes.

@@ -8,7 +8,8 @@ pub(crate) struct Domain(u8);
 
 impl Domain {
     /// What an integer literal may become.
-    pub(crate) const INTEGER: Domain = Domain::of(&[DType::I32, DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64]);
+    pub(crate) const INTEGER: Domain =
+        Domain::of(&[DType::I32, DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64]);
     /// What a floating-point literal may become.
     pub(crate) const FLOAT: Domain = Domain::of(&[DType::F16, DType::BF16, DType::F32, DType::F64]);
     /// Truth values.
@@ -55,8 +56,7 @@ impl Domain {
 
     /// What is taken when nothing decides: `i64` for integers, `f32` for the others.
     fn default(self) -> DType {
-        let order =
-            [DType::I64, DType::F32, DType::F64, DType::I32, DType::Bool, DType::F16, DType::BF16];
+        let order = [DType::I64, DType::F32, DType::F64, DType::I32, DType::Bool, DType::F16, DType::BF16];
         order.into_iter().find(|d| self.contains(*d)).expect("a domain is never empty")
     }
 }

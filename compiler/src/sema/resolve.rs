@@ -261,7 +261,8 @@ pub(crate) fn element_type(table: &Table<'_>, name: &ast::Name, errors: &mut Vec
     }
     if LATER_TYPES.contains(&name.text.as_str()) {
         let error = SemaError::ElementType { name: name.text.clone() }.at(name.span);
-        errors.push(error.help("element types of this version are `f16`, `bf16`, `f32`, `f64`, `i32`, `i64` and `bool`"));
+        errors
+            .push(error.help("element types of this version are `f16`, `bf16`, `f32`, `f64`, `i32`, `i64` and `bool`"));
         return None;
     }
     let error = SemaError::UnknownType { name: name.text.clone() }.at(name.span).label("not found");

@@ -19,10 +19,7 @@ impl OpDef for Matmul {
         let set = op.common_set(left, right)?;
         match (left.dims.split_last(), right.dims.split_first()) {
             (Some((k, rows)), Some((k2, columns)))
-                if k == k2
-                    && left.dtype == right.dtype
-                    && left.dtype != DType::Bool
-                    && columns.len() <= 1 =>
+                if k == k2 && left.dtype == right.dtype && left.dtype != DType::Bool && columns.len() <= 1 =>
             {
                 let dims = [rows, columns].concat();
                 Ok(vec![TensorType { dtype: left.dtype, set, dims }.into()])
@@ -50,7 +47,8 @@ impl OpDef for Matmul {
             let (x, w) = (Nest::cast(b, x, wide)?, Nest::cast(b, w, wide)?);
             Ok(vec![Nest::binary(b, if outer { super::OUTER } else { super::MUL }, x, w)?])
         });
-        let rounded = |sums: Vec<Value>| sums.into_iter().map(|sum| Nest::cast(nest.builder, sum, left.dtype)).collect();
+        let rounded =
+            |sums: Vec<Value>| sums.into_iter().map(|sum| Nest::cast(nest.builder, sum, left.dtype)).collect();
         Some(sums.and_then(rounded))
     }
 }

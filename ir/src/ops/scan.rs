@@ -15,7 +15,8 @@ impl OpDef for ScanAxis {
     fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
         op.arity(1)?;
         let tensor = op.operand(0)?.as_tensor().filter(|t| t.dtype != DType::Bool && !t.dtype.is_half());
-        let tensor = tensor.ok_or_else(|| op.wrong(0, "a tensor of numbers that are computed with (f16 and bf16 are not)"))?;
+        let tensor =
+            tensor.ok_or_else(|| op.wrong(0, "a tensor of numbers that are computed with (f16 and bf16 are not)"))?;
         op.feature_axis(tensor)?;
         Ok(vec![tensor.clone().into()])
     }

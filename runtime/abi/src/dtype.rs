@@ -24,8 +24,7 @@ pub enum DType {
 
 impl DType {
     /// All types, in declaration order.
-    pub const ALL: [DType; 7] =
-        [DType::Bool, DType::I32, DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64];
+    pub const ALL: [DType; 7] = [DType::Bool, DType::I32, DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64];
 
     /// Bytes of one element in memory.
     pub const fn bytes(self) -> usize {

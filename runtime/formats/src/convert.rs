@@ -74,7 +74,9 @@ impl Array {
             DType::I32 => Elements::I32(self.each(to, |x| x.to_int()?.try_into().ok())?),
             DType::I64 => Elements::I64(self.each(to, Scalar::to_int)?),
             DType::F16 => Elements::F16(self.each(to, |x| allowed(x.to_half(f16::from_f32, f16::to_f32), inexact))?),
-            DType::BF16 => Elements::BF16(self.each(to, |x| allowed(x.to_half(bf16::from_f32, bf16::to_f32), inexact))?),
+            DType::BF16 => {
+                Elements::BF16(self.each(to, |x| allowed(x.to_half(bf16::from_f32, bf16::to_f32), inexact))?)
+            }
             DType::F32 => Elements::F32(self.each(to, |x| allowed(x.to_f32(), inexact))?),
             DType::F64 => Elements::F64(self.each(to, |x| allowed(x.to_f64_exactly(), inexact))?),
         };

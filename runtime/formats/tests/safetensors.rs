@@ -34,7 +34,11 @@ fn each_type_is_read_where_it_has_an_equal_value() {
         ("I64", [i64::MIN.to_le_bytes(), [0; 8]].concat(), Elements::I64(vec![i64::MIN, 0])),
         // 1.5 and the least number above zero.
         ("F16", vec![0x00, 0x3e, 0x01, 0x00], Elements::F16([1.5, 2.0f32.powi(-24)].map(half::f16::from_f32).to_vec())),
-        ("BF16", vec![0xc0, 0x3f, 0x80, 0xff], Elements::BF16([1.5, f32::NEG_INFINITY].map(half::bf16::from_f32).to_vec())),
+        (
+            "BF16",
+            vec![0xc0, 0x3f, 0x80, 0xff],
+            Elements::BF16([1.5, f32::NEG_INFINITY].map(half::bf16::from_f32).to_vec()),
+        ),
         ("F32", [0.1f32.to_le_bytes(), (-0.0f32).to_le_bytes()].concat(), Elements::F32(vec![0.1, -0.0])),
         ("F64", [0.1f64.to_le_bytes(), 1e300f64.to_le_bytes()].concat(), Elements::F64(vec![0.1, 1e300])),
     ] {

@@ -82,7 +82,8 @@ pub fn element(op: Op, attrs: &Attrs, args: &[Bounded]) -> Option<Bounded> {
     if args.iter().all(|a| a.bound == 0.0) {
         // A product may stay unrounded in a fused multiply-add, also where a quotient by a power of two became one;
         // all else has the same operands, hence the same bits. Halves are rounded after each operation.
-        let finite = value.dtype().is_float() && !value.dtype().is_half() && values.iter().all(|v| v.as_f64().is_finite());
+        let finite =
+            value.dtype().is_float() && !value.dtype().is_half() && values.iter().all(|v| v.as_f64().is_finite());
         return Some(match finite {
             true if op == ops::MUL => rounded(value, 0.0, 1.0),
             true if op == ops::DIV && values[1].as_f64() != 0.0 && !is_normal(value) => {

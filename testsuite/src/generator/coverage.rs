@@ -80,7 +80,11 @@ impl Coverage {
         }
         for reducer in names.iter().filter_map(|name| module.reducers.get(name)) {
             let name = reducer.name.split('.').next().unwrap_or_default();
-            let message = reducer.message().first().map(|t| t.dtype);
+            // Products of halves are messages of f32.
+            let message = match data.op == ops::CONTRACT {
+                true => body.ty(data.operands[0]).dtype(),
+                false => reducer.message().first().map(|t| t.dtype),
+            };
             self.add(&format!("{} {name}", data.op.name()), message, site);
         }
     }
