@@ -21,7 +21,7 @@ pub enum Conversion {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConvertError {
     /// Some values of the type would change.
-    #[error("{from} does not convert to {to} without loss: where that is meant, NumPy's `x.astype('{}')` does it", numpy(*.to))]
+    #[error("{from} does not convert to {to} without loss: where that is meant, {}", rounding(*.to))]
     Type {
         /// The type it has.
         from: ArrayType,
@@ -42,11 +42,20 @@ pub enum ConvertError {
     },
 }
 
+/// What rounds to a type; NumPy has no `bf16`.
+fn rounding(to: DType) -> String {
+    match to {
+        DType::BF16 => "take `f32` in the model and write `bf16(x)` there".to_owned(),
+        _ => format!("NumPy's `x.astype('{}')` does it", numpy(to)),
+    }
+}
+
 /// What NumPy calls an element type.
 fn numpy(to: DType) -> &'static str {
     match to {
         DType::I32 => "int32",
         DType::I64 => "int64",
+        DType::F16 => "float16",
         DType::F32 => "float32",
         DType::F64 => "float64",
         other => other.name(),
