@@ -9,6 +9,7 @@ mod body;
 mod builder;
 mod entity;
 pub mod interp;
+pub mod joined;
 pub mod math;
 mod module;
 mod nest;

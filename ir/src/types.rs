@@ -1,5 +1,6 @@
 //! Types of values, and the symbols that stand in them.
 
+use crate::joined;
 use indexmap::IndexMap;
 use std::fmt;
 use tiga_abi::{DType, Poly, SizeExpr, Symbol};
@@ -25,7 +26,7 @@ pub type Symbols = IndexMap<Symbol, SymKind>;
 pub struct TensorType {
     /// Element type.
     pub dtype: DType,
-    /// The set axis, always the first one.
+    /// The set axis, always the first one; see [`joined`] for sets made of others.
     pub set: Option<Symbol>,
     /// Feature extents.
     pub dims: Vec<Poly>,
@@ -67,9 +68,9 @@ impl TensorType {
         self.rank() == 0
     }
 
-    /// All extents, the set's first.
+    /// All extents, the set's first; that of a set made of others is a sum.
     pub fn extents(&self) -> Vec<Poly> {
-        self.set.iter().map(|s| Poly::symbol(s.clone())).chain(self.dims.iter().cloned()).collect()
+        self.set.iter().map(joined::size).chain(self.dims.iter().cloned()).collect()
     }
 }
 
@@ -77,8 +78,8 @@ impl fmt::Display for TensorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.dtype)?;
         if self.rank() > 0 {
-            let axes: Vec<String> = self.extents().iter().map(Poly::to_string).collect();
-            write!(f, "[{}]", axes.join(", "))?;
+            let axes = self.set.iter().map(Symbol::to_string).chain(self.dims.iter().map(Poly::to_string));
+            write!(f, "[{}]", axes.collect::<Vec<_>>().join(", "))?;
         }
         Ok(())
     }
@@ -91,16 +92,28 @@ pub enum RelKind {
     Csr,
     /// The stable transpose of a CSR relation: `row_ptr`, `col`, `perm`; the edge is `perm[position]`.
     Transpose,
+    /// Edges of several origins, each row in ascending order of their numbers: `row_ptr`, `col`, `perm`, as for a
+    /// transpose. Its transpose is of this kind too.
+    Joined,
     /// Points within a cutoff, found through a cell list: candidates in cell order, kept by distance.
     Cells,
 }
 
 impl RelKind {
+    /// All kinds.
+    pub const ALL: [RelKind; 4] = [RelKind::Csr, RelKind::Transpose, RelKind::Joined, RelKind::Cells];
+
+    /// Whether edges have numbers of their own, `perm`, beside their positions.
+    pub const fn numbered(self) -> bool {
+        matches!(self, RelKind::Transpose | RelKind::Joined)
+    }
+
     /// The spelling in `.tir`.
     pub const fn name(self) -> &'static str {
         match self {
             RelKind::Csr => "csr",
             RelKind::Transpose => "transpose",
+            RelKind::Joined => "joined",
             RelKind::Cells => "cells",
         }
     }
@@ -117,6 +130,13 @@ pub struct RelType {
     pub dst: Symbol,
     /// Its edge set.
     pub edges: Symbol,
+}
+
+impl RelType {
+    /// How many sources, destinations and edges there are, in terms of declared symbols.
+    pub fn sizes(&self) -> [Poly; 3] {
+        [&self.src, &self.dst, &self.edges].map(joined::size)
+    }
 }
 
 impl fmt::Display for RelType {

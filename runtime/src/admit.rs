@@ -64,7 +64,10 @@ fn written<'p>(plan: &'p Template, task: &'p Task) -> impl Iterator<Item = &'p R
 }
 
 fn may_write(program: &Program, task: &Task, owner: Owner, name: &str) -> bool {
-    let builds = matches!(task.kind, TaskKind::BuildTranspose { .. } | TaskKind::BuildUnits { .. });
+    let builds = matches!(
+        task.kind,
+        TaskKind::BuildTranspose { .. } | TaskKind::BuildJoined { .. } | TaskKind::BuildUnits { .. }
+    );
     match owner {
         Owner::Owned => true,
         Owner::Derived => builds,

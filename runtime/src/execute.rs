@@ -7,10 +7,11 @@ use crate::call::Call;
 use crate::cancel::CancelToken;
 use crate::context::Context;
 use crate::error::PlanProblem;
-use crate::graph::{Rows, Units as RowUnits};
+use crate::graph::{Graph, Stored, Units as RowUnits};
 use crate::hooks::{LogLevel, Progress};
 use crate::launch::{Halt, Launch};
 use crate::memory::{Memory, check_room};
+use crate::relations;
 use crate::trace::{Launched, Work, kind};
 use cranelift_entity::SecondaryMap;
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Instant;
 use tiga_formats::Limits;
-use tiga_plan::{Body, BodyId, Count, Owner, ResourceId, Rotation, Task, TaskKind, Template, Trip, Units};
+use tiga_plan::{Body, BodyId, Count, Owner, Relation, ResourceId, Rotation, Task, TaskKind, Template, Trip, Units};
 
 /// Where a resource is at the moment.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +36,7 @@ pub(crate) struct Execution<'c, 'a> {
     slots: SecondaryMap<ResourceId, Option<Slot>>,
     owned: BTreeMap<ResourceId, Memory>,
     /// Keeps derived structures alive while their addresses are in slots.
-    rows: Vec<Arc<Rows>>,
+    rows: Vec<Arc<Stored>>,
     units: Vec<Arc<RowUnits>>,
     /// Tasks done, and how many there can be at most, if anyone wants to know.
     done: u64,
@@ -94,11 +95,14 @@ impl<'c, 'a> Execution<'c, 'a> {
 
     /// [`Self::borrow`], with a span if something was derived for it.
     fn borrow_traced(&mut self, name: &'a str) -> Result<Option<Slot>, RuntimeError> {
-        let graph = name.split_once('.').and_then(|(graph, _)| self.call.graphs.get(graph)).cloned();
-        let Some(graph) = graph.filter(|_| self.context.trace.is_some()) else { return self.borrow(name) };
-        let (begun, before) = (self.context.begin(), graph.derived());
+        let relation = Relation::of_resource(name).filter(|_| self.context.trace.is_some());
+        let Some((relation, _)) = relation else { return self.borrow(name) };
+        let graphs = relation.graphs().into_iter().filter_map(|graph| self.call.graphs.get(graph).cloned());
+        let graphs: Vec<Graph> = graphs.collect();
+        let derived = || graphs.iter().map(Graph::derived).sum::<usize>();
+        let (begun, before) = (self.context.begin(), derived());
         let outcome = self.borrow(name);
-        if graph.derived() > before || outcome.is_err() {
+        if !graphs.is_empty() && (derived() > before || outcome.is_err()) {
             self.context.end(begun, || Work::Derive { part: name });
         }
         outcome
@@ -113,13 +117,12 @@ impl<'c, 'a> Execution<'c, 'a> {
             // Kernels only read what the plan only reads; the verifier of templates has checked the modes.
             return Ok(Some(Slot { address: array.bytes.as_ptr().cast_mut(), bytes: array.bytes.len() }));
         }
-        let Some((graph, part)) = name.split_once('.') else { return Ok(None) };
-        let Some(graph) = self.call.graphs.get(graph).cloned() else { return Ok(None) };
-        let (transposed, part) = part.strip_prefix("t.").map_or((false, part), |part| (true, part));
+        let Some((relation, part)) = Relation::of_resource(name) else { return Ok(None) };
+        let Some(stored) = self.stored(&relation)? else { return Ok(None) };
         let unknown = || PlanProblem::Part(name.to_owned());
         if let Some((part, leaf)) = part.split_once('.') {
             let leaf: i64 = leaf.parse().ok().filter(|n| *n > 0).ok_or_else(|| self.problem(unknown()))?;
-            let units = graph.units(transposed, leaf, self.call.cancel.as_ref())?;
+            let units = stored.units(leaf, self.call.cancel.as_ref())?;
             let slot = match part {
                 "long_rows" => slot_of(&units.long_rows),
                 "leaf_base" => slot_of(&units.leaf_base),
@@ -129,15 +132,21 @@ impl<'c, 'a> Execution<'c, 'a> {
             self.units.push(units);
             return Ok(Some(slot));
         }
-        let rows = graph.rows(transposed, self.call.cancel.as_ref())?;
-        let slot = match part {
-            "row_ptr" => slot_of(&rows.row_ptr),
-            "col" => slot_of(&rows.col),
-            "perm" => slot_of(&rows.perm),
+        let rows = &stored.rows;
+        let slot = match (part, &rows.perm) {
+            ("row_ptr", _) => slot_of(&rows.row_ptr),
+            ("col", _) => slot_of(&rows.col),
+            ("perm", Some(perm)) => slot_of(perm),
             _ => return Err(self.problem(unknown())),
         };
-        self.rows.push(rows);
+        self.rows.push(stored);
         Ok(Some(slot))
+    }
+
+    /// A relation of this program's graphs, built if it must be.
+    fn stored(&self, relation: &Relation) -> Result<Option<Arc<Stored>>, RuntimeError> {
+        let graphs = |name: &str| self.call.graphs.get(name).cloned();
+        relations::stored(relation, &graphs, self.call.cancel.as_ref())
     }
 
     fn body(&mut self, body: &'a Body) -> Result<(), RuntimeError> {
@@ -199,7 +208,10 @@ impl<'c, 'a> Execution<'c, 'a> {
                 Ok(())
             }
             // Derived structures were built when the graph's arrays were borrowed.
-            TaskKind::Join | TaskKind::BuildTranspose { .. } | TaskKind::BuildUnits { .. } => Ok(()),
+            TaskKind::Join
+            | TaskKind::BuildTranspose { .. }
+            | TaskKind::BuildJoined { .. }
+            | TaskKind::BuildUnits { .. } => Ok(()),
             TaskKind::Transfer => Err(self.problem(PlanProblem::Task(task.name.clone()))),
         }
     }
@@ -249,14 +261,10 @@ impl<'c, 'a> Execution<'c, 'a> {
 
     fn unit_count(&self, units: &Units) -> Result<i64, RuntimeError> {
         let size = |s: &str| self.call.sizes.get(s);
-        let of = |relation: &str, leaf: i64| {
-            let (graph, transposed) = relation.strip_suffix(".t").map_or((relation, false), |graph| (graph, true));
-            let graph = self.call.graphs.get(graph);
-            graph.ok_or_else(|| self.problem(PlanProblem::Part(relation.to_owned())))?.units(
-                transposed,
-                leaf,
-                self.call.cancel.as_ref(),
-            )
+        let of = |text: &str, leaf: i64| {
+            let stored = Relation::parse(text).map(|relation| self.stored(&relation)).transpose()?.flatten();
+            let stored = stored.ok_or_else(|| self.problem(PlanProblem::Part(text.to_owned())))?;
+            stored.units(leaf, self.call.cancel.as_ref())
         };
         Ok(match units {
             Units::Once => 1,

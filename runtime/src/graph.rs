@@ -1,9 +1,10 @@
 //! Graph handles: a validated CSR relation, and the structures derived from it, built once.
 
 use crate::memory::check_room;
+use crate::relations::Made;
 use crate::{CancelToken, RuntimeError};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tiga_formats::{Csr, Indices};
 
 /// A graph, validated. Cheap to clone; derived structures are shared by the clones.
@@ -14,10 +15,18 @@ pub struct Graph {
 
 #[derive(Debug)]
 struct Inner {
-    plain: Arc<Rows>,
-    transposed: Mutex<Option<Arc<Rows>>>,
-    /// By transposed or not, and leaf size.
-    units: Mutex<BTreeMap<(bool, i64), Arc<Units>>>,
+    plain: Arc<Stored>,
+    transposed: Mutex<Option<Arc<Stored>>>,
+    /// What is made of this graph first, and perhaps of others.
+    made: Mutex<Vec<Made>>,
+}
+
+/// A relation with what is derived from it alone.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) rows: Rows,
+    /// By size of leaf.
+    units: Mutex<BTreeMap<i64, Arc<Units>>>,
 }
 
 /// Rows by destination.
@@ -26,8 +35,8 @@ pub(crate) struct Rows {
     pub(crate) num_src: usize,
     pub(crate) row_ptr: Vec<i64>,
     pub(crate) col: Vec<i32>,
-    /// The original edge at each position; empty for the graph itself.
-    pub(crate) perm: Vec<i64>,
+    /// The number of the edge at each position, where it is not the position. Ascending in each row.
+    pub(crate) perm: Option<Vec<i64>>,
 }
 
 /// Rows longer than a leaf, and their leaves.
@@ -55,67 +64,95 @@ impl Graph {
             Indices::I64(col) => col.iter().map(|c| *c as i32).collect(),
         };
         let row_ptr = csr.row_ptr().to_vec();
-        let plain = Rows { num_src: csr.num_src(), row_ptr, col, perm: Vec::new() };
-        let inner = Inner { plain: Arc::new(plain), transposed: Mutex::new(None), units: Mutex::new(BTreeMap::new()) };
+        let plain = Arc::new(Stored::new(Rows { num_src: csr.num_src(), row_ptr, col, perm: None }));
+        let inner = Inner { plain, transposed: Mutex::new(None), made: Mutex::new(Vec::new()) };
         Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Sources.
     pub fn num_src(&self) -> usize {
-        self.inner.plain.num_src
+        self.inner.plain.rows.num_src
     }
 
     /// Destinations.
     pub fn num_dst(&self) -> usize {
-        self.inner.plain.row_ptr.len() - 1
+        self.inner.plain.rows.row_ptr.len() - 1
     }
 
     /// Edges.
     pub fn num_edges(&self) -> usize {
-        self.inner.plain.col.len()
+        self.inner.plain.rows.col.len()
     }
 
-    /// How many structures have been derived.
+    /// How many structures have been derived, of it alone or of it first.
     pub(crate) fn derived(&self) -> usize {
-        let transposed = self.inner.transposed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        let units = self.inner.units.lock().unwrap_or_else(PoisonError::into_inner).len();
-        usize::from(transposed) + units
+        let transposed = self.inner.transposed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let made: Vec<Arc<Stored>> = self.made().iter().map(Made::stored).chain(transposed).collect();
+        let stored = made.iter().chain([&self.inner.plain]);
+        made.len()
+            + stored.map(|stored| stored.units.lock().unwrap_or_else(PoisonError::into_inner).len()).sum::<usize>()
     }
 
-    /// The rows of the graph or of its transpose, which is made once. Nothing is kept of one that was cancelled.
-    pub(crate) fn rows(&self, transposed: bool, cancel: Option<&CancelToken>) -> Result<Arc<Rows>, RuntimeError> {
+    /// The graph or its transpose, which is made once. Nothing is kept of one that was cancelled.
+    pub(crate) fn stored(&self, transposed: bool, cancel: Option<&CancelToken>) -> Result<Arc<Stored>, RuntimeError> {
         let plain = &self.inner.plain;
         if !transposed {
             return Ok(plain.clone());
         }
         // A poisoned lock means that a builder panicked; it holds either nothing or a finished structure.
         let mut slot = self.inner.transposed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rows) = &*slot {
-            return Ok(rows.clone());
+        if let Some(stored) = &*slot {
+            return Ok(stored.clone());
         }
         // Two starts a row, while it is built, and a column and a number an edge.
-        let bytes = 16 * (plain.num_src as u64 + 1) + 12 * plain.col.len() as u64;
-        check_room(bytes, || format!("the transpose of a graph of {} edges", plain.col.len()))?;
-        Ok(slot.insert(Arc::new(plain.transpose(cancel)?)).clone())
+        let (nodes, edges) = (plain.rows.num_src as u64, plain.rows.col.len() as u64);
+        check_room(16 * (nodes + 1) + 12 * edges, || format!("the transpose of a graph of {edges} edges"))?;
+        Ok(slot.insert(Arc::new(Stored::new(plain.rows.transpose(cancel)?))).clone())
+    }
+
+    /// What is made of this graph first. The lock is held by who looks for something, and while it is built.
+    pub(crate) fn made(&self) -> MutexGuard<'_, Vec<Made>> {
+        self.inner.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whether a graph is this one, without keeping this one.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(Arc::downgrade(&self.inner))
+    }
+}
+
+/// A graph that may be gone.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark(Weak<Inner>);
+
+impl Mark {
+    /// Whether it is this graph. The address of one that is gone is not used again while its mark is there.
+    pub(crate) fn is(&self, graph: &Graph) -> bool {
+        std::ptr::eq(self.0.as_ptr(), Arc::as_ptr(&graph.inner))
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+}
+
+impl Stored {
+    pub(crate) fn new(rows: Rows) -> Self {
+        Self { rows, units: Mutex::new(BTreeMap::new()) }
     }
 
     /// The long rows and their leaves, which are made once for each size of leaf.
-    pub(crate) fn units(
-        &self,
-        transposed: bool,
-        leaf: i64,
-        cancel: Option<&CancelToken>,
-    ) -> Result<Arc<Units>, RuntimeError> {
-        let rows = self.rows(transposed, cancel)?;
-        let mut units = self.inner.units.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(units) = units.get(&(transposed, leaf)) {
+    pub(crate) fn units(&self, leaf: i64, cancel: Option<&CancelToken>) -> Result<Arc<Units>, RuntimeError> {
+        let rows = &self.rows;
+        let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(units) = units.get(&leaf) {
             return Ok(units.clone());
         }
         // A row that is cut has more than `leaf` edges: there are at most twice as many leaves as full ones.
         let leaves = 2 * (rows.col.len() as u64 / leaf.unsigned_abs().max(1));
         check_room(48 * leaves, || format!("the division of a graph of {} edges", rows.col.len()))?;
         let made = Arc::new(rows.units(leaf, cancel)?);
-        Ok(units.entry((transposed, leaf)).or_insert(made).clone())
+        Ok(units.entry(leaf).or_insert(made).clone())
     }
 }
 
@@ -123,7 +160,7 @@ impl Graph {
 const PART: usize = 1 << 18;
 
 /// Fails at the end of a part if the token asks for it.
-fn look(position: usize, cancel: Option<&CancelToken>) -> Result<(), RuntimeError> {
+pub(crate) fn look(position: usize, cancel: Option<&CancelToken>) -> Result<(), RuntimeError> {
     match cancel {
         Some(token) if position.is_multiple_of(PART) => token.check(),
         _ => Ok(()),
@@ -131,7 +168,16 @@ fn look(position: usize, cancel: Option<&CancelToken>) -> Result<(), RuntimeErro
 }
 
 impl Rows {
-    /// The stable transpose: within a row, edges keep the order of the original traversal.
+    pub(crate) fn num_dst(&self) -> usize {
+        self.row_ptr.len() - 1
+    }
+
+    /// The number of the edge at a position, which must exist.
+    pub(crate) fn edge(&self, position: usize) -> i64 {
+        self.perm.as_ref().map_or(position as i64, |perm| perm[position])
+    }
+
+    /// The stable transpose of a graph: within a row, edges keep the order of the original traversal.
     fn transpose(&self, cancel: Option<&CancelToken>) -> Result<Rows, RuntimeError> {
         let num_dst = self.row_ptr.len() - 1;
         let mut row_ptr = vec![0i64; self.num_src + 1];
@@ -154,7 +200,7 @@ impl Rows {
                 *place += 1;
             }
         }
-        Ok(Rows { num_src: num_dst, row_ptr, col, perm })
+        Ok(Rows { num_src: num_dst, row_ptr, col, perm: Some(perm) })
     }
 
     fn units(&self, leaf: i64, cancel: Option<&CancelToken>) -> Result<Units, RuntimeError> {
@@ -183,22 +229,27 @@ mod tests {
         Graph::new(&csr).unwrap()
     }
 
+    fn plain(graph: &Graph) -> Arc<Stored> {
+        graph.stored(false, None).unwrap()
+    }
+
     #[test]
     fn the_transpose_is_stable_and_remembers_edges() {
-        let rows = graph().rows(true, None).unwrap();
+        let stored = graph().stored(true, None).unwrap();
+        let rows = &stored.rows;
         assert_eq!(rows.row_ptr, [0, 2, 4, 5]);
         assert_eq!(rows.col, [0, 2, 1, 2, 0]);
-        assert_eq!(rows.perm, [0, 3, 2, 4, 1]);
+        assert_eq!(rows.perm.as_deref(), Some(&[0, 3, 2, 4, 1][..]));
     }
 
     #[test]
     fn nothing_is_kept_of_what_was_cancelled() {
         let (graph, token) = (graph(), CancelToken::new());
         token.cancel();
-        assert!(matches!(graph.rows(true, Some(&token)), Err(RuntimeError::Cancelled)));
-        assert!(matches!(graph.units(false, 1, Some(&token)), Err(RuntimeError::Cancelled)));
-        assert_eq!(graph.rows(true, Some(&CancelToken::new())).unwrap().col, [0, 2, 1, 2, 0]);
-        assert_eq!(graph.units(false, 1, None).unwrap().long_rows, [0, 2]);
+        assert!(matches!(graph.stored(true, Some(&token)), Err(RuntimeError::Cancelled)));
+        assert!(matches!(plain(&graph).units(1, Some(&token)), Err(RuntimeError::Cancelled)));
+        assert_eq!(graph.stored(true, Some(&CancelToken::new())).unwrap().rows.col, [0, 2, 1, 2, 0]);
+        assert_eq!(plain(&graph).units(1, None).unwrap().long_rows, [0, 2]);
     }
 
     #[test]
@@ -207,16 +258,16 @@ mod tests {
             let csr = Csr::from_csr(vec![0, 1], Indices::I64(vec![source]), Some(num_src)).unwrap();
             Graph::new(&csr)
         };
-        assert_eq!(wide(2, 3).unwrap().rows(false, None).unwrap().col, [2]);
+        assert_eq!(plain(&wide(2, 3).unwrap()).rows.col, [2]);
         assert!(matches!(wide(1 << 31, (1 << 31) + 1), Err(RuntimeError::WideColumns { .. })));
     }
 
     #[test]
     fn long_rows_are_cut_into_leaves() {
-        let units = graph().units(false, 1, None).unwrap();
+        let units = plain(&graph()).units(1, None).unwrap();
         assert_eq!(units.long_rows, [0, 2]);
         assert_eq!(units.leaf_base, [0, 2, 4]);
         assert_eq!(units.leaf_row, [0, 0, 1, 1]);
-        assert!(graph().units(false, 2, None).unwrap().long_rows.is_empty());
+        assert!(plain(&graph()).units(2, None).unwrap().long_rows.is_empty());
     }
 }

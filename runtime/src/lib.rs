@@ -17,6 +17,7 @@ mod hooks;
 mod launch;
 mod library;
 mod memory;
+mod relations;
 mod sizes;
 mod trace;
 mod workers;

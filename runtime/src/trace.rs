@@ -122,7 +122,7 @@ pub(crate) fn kind(task: &Task) -> &'static str {
         TaskKind::Copy => "copy",
         TaskKind::Release => "release",
         TaskKind::Join => "join",
-        TaskKind::BuildTranspose { .. } | TaskKind::BuildUnits { .. } => "build",
+        TaskKind::BuildTranspose { .. } | TaskKind::BuildJoined { .. } | TaskKind::BuildUnits { .. } => "build",
         TaskKind::Transfer => "transfer",
     }
 }

@@ -16,8 +16,12 @@ static TOOLS: LazyLock<Tools> = LazyLock::new(|| {
 
 /// A folder with the bundle of the model.
 fn compiled(test: &str) -> PathBuf {
+    compiled_from(test, "../examples/gcn.tg")
+}
+
+fn compiled_from(test: &str, model: &str) -> PathBuf {
     let folder = TOOLS.scratch(test).unwrap();
-    let model = format!("{}/../examples/gcn.tg", env!("CARGO_MANIFEST_DIR"));
+    let model = format!("{}/{model}", env!("CARGO_MANIFEST_DIR"));
     TOOLS.succeeds(&folder, "tigac", &[&model, "-o", "gcn.tgb"]);
     folder
 }
@@ -56,9 +60,17 @@ fn json(path: &Path) -> serde_json::Value {
 
 #[test]
 fn cora_has_the_scores_and_the_accuracy_of_the_oracle() {
+    on_cora(compiled("gcn-cora"));
+}
+
+#[test]
+fn self_loops_as_edges_give_the_same_scores() {
+    on_cora(compiled_from("gcn-cora-self-loops", "run/inputs/gcn-self-loops.tg"));
+}
+
+fn on_cora(folder: PathBuf) {
     let Some(data) = TOOLS.data_for("gcn on cora") else { return };
     let cora = data.join("cora");
-    let folder = compiled("gcn-cora");
     let at = |name: &str| cora.join(name).display().to_string();
     let inputs = [
         ("--graph", format!("g={}", at("adj.mtx"))),

@@ -67,7 +67,7 @@ impl LowerError {
 }
 
 /// What users call ops; the place of a finding says the rest.
-const WORDS: [(Op, &str); 12] = [
+const WORDS: [(Op, &str); 14] = [
     (ops::APPLY, "a message at this place"),
     (ops::REDUCE_SET, "a reduction over a set at this place"),
     (ops::REDUCE_AXIS, "a reduction over an axis at this place"),
@@ -77,6 +77,8 @@ const WORDS: [(Op, &str); 12] = [
     (ops::IF, "a branch at this place"),
     (ops::CALL, "a call at this place"),
     (ops::TRANSPOSE, "a transposed graph at this place"),
+    (ops::ADD_SELF_LOOPS, "a graph with self-loops at this place"),
+    (ops::CONCAT_GRAPHS, "a graph of two side by side at this place"),
     (ops::DEGREE, "a degree at this place"),
     (ops::LEN, "a length at this place"),
     (ops::FILL, "a field of one value at this place"),

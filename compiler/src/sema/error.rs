@@ -100,6 +100,10 @@ pub enum SemaError {
     ExtraField { message: String, record: String, field: String },
     #[error("`{record}.{field}` must be a field over `{expected}`, found `{found}`")]
     WrongSet { record: String, field: String, expected: String, found: String },
+    #[error("self-loops need a graph on one set, found `{found}`")]
+    TwoSets { found: String },
+    #[error("this graph would be made of more than {most} sets")]
+    TooManyParts { most: usize },
     #[error("{what} cannot stand inside {owner}")]
     Inside { what: String, owner: String },
     #[error("reducer `{reducer}` is not defined for `{found}`")]
@@ -158,8 +162,8 @@ pub enum SemaError {
     Relation { name: String },
     #[error("placement (`@{name}`) is not supported yet")]
     Placement { name: String },
-    #[error("passing a transposed graph to a program is not supported yet")]
-    TransposedArgument,
+    #[error("passing a graph that is made here to a program is not supported yet")]
+    MadeArgument,
     #[error("`type` names element types only; other types are not supported yet")]
     AliasType,
     #[error("internal error: {detail}")]
@@ -216,6 +220,8 @@ impl SemaError {
             BrokenLaw { .. } | UntriedLaws { .. } | StepIsNotCombine { .. } => "TG0313",
             EdgeResult { .. } => "TG0314",
             ReducerArguments { .. } => "TG0315",
+            TwoSets { .. } => "TG0316",
+            TooManyParts { .. } => "TG0317",
             Recursion { .. } => "TG0401",
             ResultCount { .. } => "TG0402",
             NoBound => "TG0403",
@@ -231,7 +237,7 @@ impl SemaError {
             ElementType { .. } => "TG0903",
             Relation { .. } => "TG0907",
             Placement { .. } => "TG0909",
-            TransposedArgument => "TG0911",
+            MadeArgument => "TG0911",
             AliasType => "TG0912",
             Internal { .. } => "TG0999",
         }

@@ -162,6 +162,8 @@ pub(crate) enum Kind {
     InDegree(Box<Expr>),
     OutDegree(Box<Expr>),
     Transpose(Box<Expr>),
+    SelfLoops(Box<Expr>),
+    ConcatGraphs(Box<Expr>, Box<Expr>),
     /// A tuple or record.
     Tuple(Vec<Expr>),
     /// A member of a tuple or record.

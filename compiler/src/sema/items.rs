@@ -197,7 +197,7 @@ impl<'a> Table<'a> {
                     errors.push(duplicate("state", &field.name, first.span));
                 }
                 let generics = &signature.generics;
-                let mut resolver = Resolver { table: self, generics, graphs: &|_| None, errors };
+                let mut resolver = Resolver { table: self, generics, graphs: &|_| None, broken: &|_| false, errors };
                 let ty = match resolver.ty(&field.ty) {
                     Ty::Tuple(_) => {
                         errors.push(SemaError::TypePlace { what: "tuple" }.at(field.ty.span).help("name each part"));
@@ -224,8 +224,14 @@ impl<'a> Table<'a> {
     ) -> Signature {
         let (generics, params) = params(self, owner, generics, written, errors);
         let graphs = graphs_of(&params);
-        let result =
-            Resolver { table: self, generics: &generics, graphs: &|n| graphs.get(n).cloned(), errors }.ty(result);
+        let result = Resolver {
+            table: self,
+            generics: &generics,
+            graphs: &|n| graphs.get(n).cloned(),
+            broken: &|_| false,
+            errors,
+        }
+        .ty(result);
         Signature { name: name.text.clone(), span: name.span, generics, params, result }
     }
 
@@ -241,8 +247,13 @@ impl<'a> Table<'a> {
                 errors.push(duplicate("result", &result.name, first));
             }
             refuse_placement(&result.placement, errors);
-            let mut resolver =
-                Resolver { table: self, generics: &generics, graphs: &|n| graphs.get(n).cloned(), errors };
+            let mut resolver = Resolver {
+                table: self,
+                generics: &generics,
+                graphs: &|n| graphs.get(n).cloned(),
+                broken: &|_| false,
+                errors,
+            };
             let mut ty = resolver.ty(&result.ty);
             if matches!(ty, Ty::Tuple(_)) {
                 errors.push(SemaError::TypePlace { what: "tuple" }.at(result.ty.span).help("name each result"));

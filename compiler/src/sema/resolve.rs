@@ -25,6 +25,8 @@ pub(crate) struct Resolver<'a> {
     pub(crate) generics: &'a Generics,
     /// Graphs in scope.
     pub(crate) graphs: &'a dyn Fn(&str) -> Option<Graph>,
+    /// Whether a name stands for something that was reported already.
+    pub(crate) broken: &'a dyn Fn(&str) -> bool,
     pub(crate) errors: &'a mut Vec<Diagnostic>,
 }
 
@@ -194,6 +196,9 @@ impl Resolver<'_> {
             return self.not_an_extent(base.span.to(field.span));
         };
         let Some(graph) = (self.graphs)(&name.text) else {
+            if (self.broken)(&name.text) {
+                return Axis::Error;
+            }
             let error =
                 SemaError::UnknownValue { name: name.text.clone() }.at(name.span).label("no graph of this name");
             self.errors.push(error);

@@ -7,7 +7,7 @@ use super::ty::{Graph, Ty};
 use indexmap::IndexMap;
 use std::sync::Arc;
 use tiga_abi::Symbol;
-use tiga_ir::SymKind;
+use tiga_ir::{RelKind, SymKind};
 use tiga_source::{Diagnostic, Span};
 use tiga_syntax::ast;
 
@@ -78,7 +78,13 @@ pub(crate) fn params(
             errors.push(duplicate("parameter", &param.name, first));
         }
         refuse_placement(&param.placement, errors);
-        let mut resolver = Resolver { table, generics: &symbols, graphs: &|name| graphs.get(name).cloned(), errors };
+        let mut resolver = Resolver {
+            table,
+            generics: &symbols,
+            graphs: &|name| graphs.get(name).cloned(),
+            broken: &|_| false,
+            errors,
+        };
         let ty = match &param.ty.kind {
             ast::TypeKind::Graph(_) if matches!(owner, Owner::Message | Owner::Reducer) => {
                 errors.push(type_place("graph", &param.ty).help("a message gets its graph where it is called"));
@@ -173,7 +179,7 @@ fn declare_graph(
             );
         }
     }
-    Graph { src, dst, edges, transposed: false }
+    Graph { src, dst, edges, kind: RelKind::Csr }
 }
 
 fn record(resolver: &mut Resolver<'_>, fields: &[ast::Param]) -> Ty {

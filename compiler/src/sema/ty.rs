@@ -3,7 +3,7 @@
 use super::infer::{Elem, Elems};
 use std::sync::Arc;
 use tiga_abi::{DType, Poly, Symbol};
-use tiga_ir::{RelKind, RelType, TensorType};
+use tiga_ir::{RelKind, RelType, TensorType, joined};
 
 /// A field, tensor or scalar.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,13 +13,13 @@ pub(crate) struct Tensor {
     pub(crate) dims: Vec<Poly>,
 }
 
-/// A relation, or one visited in transposed order.
+/// A relation: a parameter, or what is made of some.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Graph {
     pub(crate) src: Symbol,
     pub(crate) dst: Symbol,
     pub(crate) edges: Symbol,
-    pub(crate) transposed: bool,
+    pub(crate) kind: RelKind,
 }
 
 /// The type of an expression.
@@ -91,8 +91,10 @@ pub(crate) fn decide(elem: Elem, decided: &[DType]) -> DType {
     }
 }
 
-fn substitute_set(set: &Symbol, map: &Substitution) -> Symbol {
-    map.get(set).and_then(Poly::as_symbol).unwrap_or(set).clone()
+/// A set in the caller's terms; of one made of others, each part.
+pub(crate) fn substitute_set(set: &Symbol, map: &Substitution) -> Symbol {
+    let part = |set: &str| Some(map.get(set).and_then(Poly::as_symbol).cloned().unwrap_or_else(|| set.into()));
+    joined::replace(set, &part).unwrap_or_else(|| set.clone())
 }
 
 impl Graph {
@@ -102,7 +104,12 @@ impl Graph {
 
     pub(crate) fn substitute(&self, map: &Substitution) -> Graph {
         let set = |s: &Symbol| substitute_set(s, map);
-        Graph { src: set(&self.src), dst: set(&self.dst), edges: set(&self.edges), transposed: self.transposed }
+        Graph { src: set(&self.src), dst: set(&self.dst), edges: set(&self.edges), kind: self.kind }
+    }
+
+    /// Whether it is a graph parameter as it is.
+    pub(crate) fn is_param(&self) -> bool {
+        self.kind == RelKind::Csr && !joined::is_joined(&self.edges)
     }
 
     /// The set that `g.src`, `g.dst`, `g.nodes` or `g.edges` means.
@@ -131,8 +138,7 @@ impl Graph {
 
     /// The type in the IR.
     pub(crate) fn lower(&self) -> RelType {
-        let kind = if self.transposed { RelKind::Transpose } else { RelKind::Csr };
-        RelType { kind, src: self.src.clone(), dst: self.dst.clone(), edges: self.edges.clone() }
+        RelType { kind: self.kind, src: self.src.clone(), dst: self.dst.clone(), edges: self.edges.clone() }
     }
 }
 

@@ -284,6 +284,13 @@ impl<'m> Machine<'m> {
             "gather_set" => self.gather_set(frame, data)?.into(),
             "degree" => self.degree(frame, data)?.into(),
             "transpose" => Val::Rel(Arc::new(frame.rel(operand(data, 0)?)?.transposed().map_err(ErrorKind::Relation)?)),
+            "add_self_loops" => {
+                Val::Rel(Arc::new(frame.rel(operand(data, 0)?)?.with_self_loops().map_err(ErrorKind::Relation)?))
+            }
+            "concat_graphs" => {
+                let (a, b) = (frame.rel(operand(data, 0)?)?, frame.rel(operand(data, 1)?)?);
+                Val::Rel(Arc::new(a.concat(b).map_err(ErrorKind::Relation)?))
+            }
             "elem" => self.elem(frame, data)?.into(),
             "load" => self.load(frame, data)?.into(),
             "alloc" => self.alloc(frame, data)?,

@@ -42,9 +42,17 @@ pub enum RelationError {
         /// Number of edges.
         edges: usize,
     },
-    /// A relation that is not stored has no transpose.
-    #[error("a `{}` relation is not stored and has no transpose", .0.name())]
+    /// Nothing can be made of a relation that is not stored.
+    #[error("a `{}` relation is not stored: nothing can be made of it", .0.name())]
     NotStored(RelKind),
+    /// Loops where sources and destinations are not the same nodes.
+    #[error("a relation of {num_src} sources and {num_dst} destinations has no self-loops")]
+    Rectangular {
+        /// Number of sources.
+        num_src: usize,
+        /// Number of destinations.
+        num_dst: usize,
+    },
 }
 
 /// A relation `source -> destination`, its edges sorted by destination.
@@ -133,40 +141,86 @@ impl Relation {
         if perm.len() == edges { Ok(()) } else { Err(RelationError::Permutation { position: perm.len(), edges }) }
     }
 
-    /// Roles exchanged, the same edge set, each row in ascending order of positions.
+    /// A relation of edges in the order of their numbers, each a source and a destination that exist.
+    fn of_edges(num_src: usize, num_dst: usize, edges: &[(i64, i64)], kind: RelKind) -> Relation {
+        let mut row_ptr = vec![0i64; num_dst + 1];
+        for (_, destination) in edges {
+            row_ptr[*destination as usize + 1] += 1;
+        }
+        for row in 0..num_dst {
+            row_ptr[row + 1] += row_ptr[row];
+        }
+        let mut next = row_ptr.clone();
+        let (mut col, mut perm) = (vec![0; edges.len()], vec![0; edges.len()]);
+        for (edge, (source, destination)) in edges.iter().enumerate() {
+            let at = &mut next[*destination as usize];
+            col[*at as usize] = *source;
+            perm[*at as usize] = edge as i64;
+            *at += 1;
+        }
+        Relation { num_src, row_ptr, col, perm: kind.numbered().then_some(perm), kind }
+    }
+
+    /// The source and destination of each edge, in the order of their numbers.
+    fn edges(&self) -> Vec<(i64, i64)> {
+        let mut edges = vec![(0, 0); self.num_edges()];
+        for row in 0..self.num_dst() {
+            for position in self.row(row) {
+                edges[self.edge(position)] = (self.col[position], row as i64);
+            }
+        }
+        edges
+    }
+
+    /// The kind of a relation made of this one.
+    fn made(&self, of_stored: impl FnOnce(RelKind) -> RelKind) -> Result<RelKind, RelationError> {
+        match self.kind {
+            RelKind::Cells => Err(RelationError::NotStored(self.kind)),
+            kind => Ok(of_stored(kind)),
+        }
+    }
+
+    /// Roles exchanged, the same edge set, each row in ascending order of its edges' numbers.
     /// The transpose of a [`RelKind::Transpose`] is the relation whose edges it numbers.
     ///
     /// # Errors
     /// The relation is not stored.
     pub fn transposed(&self) -> Result<Relation, RelationError> {
-        let (kind, order): (RelKind, Vec<usize>) = match (self.kind, &self.perm) {
-            (RelKind::Cells, _) => return Err(RelationError::NotStored(self.kind)),
-            (_, None) => (RelKind::Transpose, (0..self.num_edges()).collect()),
-            (_, Some(perm)) => {
-                let mut order = vec![0; perm.len()];
-                for (position, edge) in perm.iter().enumerate() {
-                    order[*edge as usize] = position;
-                }
-                (RelKind::Csr, order)
-            }
-        };
-        let mut row_ptr = vec![0i64; self.num_src + 1];
-        for source in &self.col {
-            row_ptr[*source as usize + 1] += 1;
+        let kind = self.made(|kind| match kind {
+            RelKind::Csr => RelKind::Transpose,
+            RelKind::Transpose => RelKind::Csr,
+            other => other,
+        })?;
+        let edges: Vec<(i64, i64)> = self.edges().into_iter().map(|(source, to)| (to, source)).collect();
+        Ok(Relation::of_edges(self.num_dst(), self.num_src, &edges, kind))
+    }
+
+    /// Its edges, then one from each node to itself: each row ends with its own.
+    ///
+    /// # Errors
+    /// The relation is not stored, or has more sources than destinations or fewer.
+    pub fn with_self_loops(&self) -> Result<Relation, RelationError> {
+        let kind = self.made(|_| RelKind::Joined)?;
+        let nodes = self.num_dst();
+        if nodes != self.num_src {
+            return Err(RelationError::Rectangular { num_src: self.num_src, num_dst: nodes });
         }
-        for i in 0..self.num_src {
-            row_ptr[i + 1] += row_ptr[i];
-        }
-        let mut next = row_ptr.clone();
-        let (mut col, mut edges) = (vec![0; self.col.len()], vec![0; self.col.len()]);
-        for position in order {
-            let at = &mut next[self.col[position] as usize];
-            col[*at as usize] = self.destination(position) as i64;
-            edges[*at as usize] = position as i64;
-            *at += 1;
-        }
-        let perm = (kind == RelKind::Transpose).then_some(edges);
-        Ok(Relation { num_src: self.num_dst(), row_ptr, col, perm, kind })
+        let mut edges = self.edges();
+        edges.extend((0..nodes as i64).map(|node| (node, node)));
+        Ok(Relation::of_edges(nodes, nodes, &edges, kind))
+    }
+
+    /// Both side by side: first the nodes and edges of this one.
+    ///
+    /// # Errors
+    /// One of them is not stored.
+    pub fn concat(&self, other: &Relation) -> Result<Relation, RelationError> {
+        let second = other.made(|kind| kind)?;
+        let kind = self.made(|kind| if kind == second { kind } else { RelKind::Joined })?;
+        let (sources, destinations) = (self.num_src as i64, self.num_dst() as i64);
+        let mut edges = self.edges();
+        edges.extend(other.edges().into_iter().map(|(from, to)| (from + sources, to + destinations)));
+        Ok(Relation::of_edges(self.num_src + other.num_src, self.num_dst() + other.num_dst(), &edges, kind))
     }
 
     /// How it is stored.
@@ -265,6 +319,47 @@ mod tests {
         assert_eq!((g.num_src(), g.row_ptr(), g.col()), (2, &[0, 1, 1, 3, 3][..], &[0, 0, 1][..]));
         let empty = Relation::csr(4, vec![0, 0, 0], vec![]).unwrap().transposed().unwrap();
         assert_eq!(empty.row_ptr(), &[0; 5]);
+    }
+
+    #[test]
+    fn self_loops_end_the_rows_and_have_the_last_numbers() {
+        // Node 0 has a loop already, which stays; so do the two edges from 1 to 2.
+        let g = Relation::csr(3, vec![0, 1, 1, 4], vec![0, 1, 1, 0]).unwrap();
+        let loops = g.with_self_loops().unwrap();
+        assert_eq!((loops.row_ptr(), loops.col()), (&[0, 2, 3, 7][..], &[0, 0, 1, 1, 1, 0, 2][..]));
+        assert_eq!(loops.perm(), Some(&[0, 4, 5, 1, 2, 3, 6][..]));
+        let turned = loops.transposed().unwrap();
+        assert_eq!(turned.transposed().unwrap(), loops);
+        assert_eq!(g.transposed().unwrap().with_self_loops().unwrap(), turned);
+        let twice = loops.with_self_loops().unwrap();
+        assert_eq!(twice.perm(), Some(&[0, 4, 7, 5, 8, 1, 2, 3, 6, 9][..]));
+        let none = Relation::csr(0, vec![0], vec![]).unwrap().with_self_loops().unwrap();
+        assert_eq!((none.row_ptr(), none.num_edges()), (&[0][..], 0));
+        let wide = Relation::csr(4, vec![0, 0], vec![]).unwrap();
+        assert_eq!(wide.with_self_loops(), Err(RelationError::Rectangular { num_src: 4, num_dst: 1 }));
+    }
+
+    #[test]
+    fn graphs_side_by_side_keep_their_edges() {
+        // graph-and-store.md §1.7: dense(2, 3) and a graph of 3 sources.
+        let dense = Relation::csr(2, vec![0, 2, 4, 6], vec![0, 1, 0, 1, 0, 1]).unwrap();
+        let second = Relation::csr(3, vec![0, 2, 3], vec![1, 2, 0]).unwrap();
+        let both = dense.concat(&second).unwrap();
+        assert_eq!((both.num_src(), both.row_ptr()), (5, &[0, 2, 4, 6, 8, 9][..]));
+        assert_eq!((both.col(), both.perm()), (&[0, 1, 0, 1, 0, 1, 3, 4, 2][..], None));
+        // triangular(4) and dense(2).
+        let triangle = Relation::csr(4, vec![0, 1, 3, 6, 10], vec![0, 0, 1, 0, 1, 2, 0, 1, 2, 3]).unwrap();
+        let pair = Relation::csr(2, vec![0, 2, 4], vec![0, 1, 0, 1]).unwrap();
+        let both = triangle.concat(&pair).unwrap();
+        assert_eq!(both.row_ptr(), [0, 1, 3, 6, 10, 12, 14]);
+        assert_eq!(both.col(), [0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 4, 5, 4, 5]);
+        let turned = both.transposed().unwrap();
+        assert_eq!(triangle.transposed().unwrap().concat(&pair.transposed().unwrap()).unwrap(), turned);
+        // One of each: numbers of its own, and transposed twice the same.
+        let mixed = triangle.concat(&pair.transposed().unwrap()).unwrap();
+        assert_eq!(mixed.kind(), RelKind::Joined);
+        assert_eq!(mixed.perm(), Some(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 11, 13][..]));
+        assert_eq!(mixed.transposed().unwrap().transposed().unwrap(), mixed);
     }
 
     #[test]

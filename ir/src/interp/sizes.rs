@@ -1,7 +1,7 @@
 //! Values of symbols: unified from the shapes of arguments.
 
 use super::error::{ErrorKind, Place, Run};
-use crate::{Func, SymKind, TensorType, Type};
+use crate::{Func, SymKind, TensorType, Type, joined};
 use indexmap::IndexMap;
 use tiga_abi::{Poly, SizeError, Symbol};
 
@@ -30,6 +30,11 @@ impl Sizes {
         }
     }
 
+    /// How many entities a set has.
+    fn set(&self, set: &Symbol) -> Run<usize> {
+        if joined::is_joined(set) { self.eval(&joined::size(set)) } else { self.symbol(set) }
+    }
+
     fn symbol(&self, symbol: &Symbol) -> Run<usize> {
         let value = self.get(symbol).ok_or_else(|| ErrorKind::Size(SizeError::Unbound(symbol.to_string())))?;
         usize::try_from(value).map_err(|_| ErrorKind::Size(SizeError::Overflow(symbol.to_string())).into())
@@ -42,7 +47,7 @@ impl Sizes {
 
     /// The shape of a type, its set axis first.
     pub fn shape_of(&self, ty: &TensorType) -> Run<Vec<usize>> {
-        let mut shape = ty.set.iter().map(|s| self.symbol(s)).collect::<Run<Vec<_>>>()?;
+        let mut shape = ty.set.iter().map(|s| self.set(s)).collect::<Run<Vec<_>>>()?;
         shape.extend(self.shape(&ty.dims)?);
         Ok(shape)
     }
@@ -114,13 +119,13 @@ fn places(ty: &Type, param: &str, extents: &Extents) -> Vec<(Poly, i64, Place)> 
     let (polys, place): (Vec<Poly>, fn(Symbol, usize) -> Place) = match ty {
         Type::Tensor(t) | Type::Buffer(t) => (t.extents(), Place::Axis),
         Type::Rel(r) => {
-            let symbols = [&r.src, &r.dst, &r.edges].map(|s| Poly::symbol(s.clone())).to_vec();
+            let sizes = r.sizes().to_vec();
             let of_rel = |param, which| match which {
                 0 => Place::Sources(param),
                 1 => Place::Destinations(param),
                 _ => Place::Edges(param),
             };
-            (symbols, of_rel)
+            (sizes, of_rel)
         }
         Type::Vector(..) | Type::Ptr(_) => (Vec::new(), Place::Axis),
     };

@@ -1,6 +1,6 @@
 //! Calls of functions: `call` (domain) and `launch` (host), with the callee's symbols inferred from the arguments.
 
-use crate::{Effect, Func, Key, Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError};
+use crate::{Effect, Func, Key, Level, Levels, Op, OpDef, OpView, TensorType, Type, TypeError, joined};
 use indexmap::IndexMap;
 use tiga_abi::{Poly, Symbol};
 
@@ -18,9 +18,12 @@ pub fn unify(params: &[&Type], args: &[&Type]) -> Option<Substitution> {
     let mut map = Substitution::new();
     let pairs = || params.iter().zip(args);
     for (param, arg) in pairs() {
-        for (p, a) in symbols_of(param).into_iter().zip(symbols_of(arg)) {
+        for (p, a) in sets_of(param).into_iter().zip(sets_of(arg)) {
+            bind_set(p, a, &mut map);
+        }
+        for (p, a) in dims_of(param).iter().zip(dims_of(arg)) {
             if let Some(symbol) = p.as_symbol() {
-                map.entry(symbol.clone()).or_insert(a);
+                map.entry(symbol.clone()).or_insert_with(|| a.clone());
             }
         }
     }
@@ -28,20 +31,40 @@ pub fn unify(params: &[&Type], args: &[&Type]) -> Option<Substitution> {
     fits.then_some(map)
 }
 
-fn symbols_of(ty: &Type) -> Vec<Poly> {
+fn sets_of(ty: &Type) -> Vec<&Symbol> {
     match ty {
-        Type::Tensor(t) | Type::Buffer(t) => t.extents(),
-        Type::Rel(r) => [&r.src, &r.dst, &r.edges].map(|s| Poly::symbol(s.clone())).to_vec(),
+        Type::Tensor(t) | Type::Buffer(t) => t.set.iter().collect(),
+        Type::Rel(r) => vec![&r.src, &r.dst, &r.edges],
         Type::Vector(..) | Type::Ptr(_) => Vec::new(),
+    }
+}
+
+fn dims_of(ty: &Type) -> &[Poly] {
+    match ty {
+        Type::Tensor(t) | Type::Buffer(t) => &t.dims,
+        Type::Rel(_) | Type::Vector(..) | Type::Ptr(_) => &[],
+    }
+}
+
+/// A parameter's set is the argument's; of sets made of others, each part is a part.
+fn bind_set(param: &Symbol, arg: &Symbol, map: &mut Substitution) {
+    let mut bind = |p: &str, a: &str| {
+        map.entry(p.into()).or_insert_with(|| Poly::symbol(a));
+    };
+    if !joined::is_joined(param) {
+        bind(param, arg);
+    } else if joined::parts(param).count() == joined::parts(arg).count() {
+        joined::parts(param).zip(joined::parts(arg)).for_each(|(p, a)| bind(p, a));
     }
 }
 
 /// A type with symbols replaced; `None` if a set would become something that is not one.
 pub fn substitute(ty: &Type, map: &Substitution) -> Option<Type> {
-    let set = |s: &Symbol| match map.get(s) {
+    let part = |s: &str| match map.get(s) {
         Some(poly) => poly.as_symbol().cloned(),
-        None => Some(s.clone()),
+        None => Some(s.into()),
     };
+    let set = |s: &Symbol| joined::replace(s, &part);
     let tensor = |t: &TensorType| {
         let dims = t.dims.iter().map(|d| d.substitute(&|s| map.get(s).cloned())).collect();
         let set = match &t.set {

@@ -47,7 +47,7 @@ pub use math_op::MATH;
 pub use matmul::{MATMUL, sum_of};
 pub use rearrange::{PERMUTE, SLICE, never_negative};
 pub use reduce::{JOIN, REDUCE, fit_at};
-pub use relation::{CELLS, DEGREE, TRANSPOSE};
+pub use relation::{ADD_SELF_LOOPS, CELLS, CONCAT_GRAPHS, DEGREE, TRANSPOSE};
 pub use scan::SCAN_AXIS;
 pub use select::SELECT;
 pub use small::{CONCAT, OUTER};
@@ -111,6 +111,8 @@ pub const ALL: &[Op] = &[
     GATHER_SET,
     DEGREE,
     TRANSPOSE,
+    ADD_SELF_LOOPS,
+    CONCAT_GRAPHS,
     CALL,
     // Domain and host: control.
     WHILE,

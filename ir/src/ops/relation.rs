@@ -1,10 +1,10 @@
-//! Relations as values: `transpose`, `degree`, `cells`.
+//! Relations as values: `transpose`, `add_self_loops`, `concat_graphs`, `degree`, `cells`.
 
 use crate::{
     Attrs, Effect, Fold, Key, Level, Levels, Nest, Op, OpDef, OpView, RelKind, RelType, TensorType, Type, TypeError,
-    Value,
+    Value, joined,
 };
-use tiga_abi::DType;
+use tiga_abi::{DType, Symbol};
 
 struct Transpose;
 
@@ -21,6 +21,7 @@ impl OpDef for Transpose {
         let kind = match rel.kind {
             RelKind::Csr => RelKind::Transpose,
             RelKind::Transpose => RelKind::Csr,
+            RelKind::Joined => RelKind::Joined,
             RelKind::Cells => return Err(op.wrong(0, "a stored relation")),
         };
         Ok(vec![Type::Rel(RelType { kind, src: rel.dst.clone(), dst: rel.src.clone(), edges: rel.edges.clone() })])
@@ -33,6 +34,66 @@ impl OpDef for Transpose {
 
 /// `transpose %g`: roles exchanged, the same edge set, visited in stable transposed order.
 pub const TRANSPOSE: Op = Op(&Transpose);
+
+/// An operand that is a stored relation.
+fn stored(op: OpView<'_>, index: usize) -> Result<RelType, TypeError> {
+    let rel = op.operand(index)?.as_rel().filter(|rel| rel.kind != RelKind::Cells);
+    rel.cloned().ok_or_else(|| op.wrong(index, "a stored relation"))
+}
+
+/// A set made of two others, if it has not too many parts.
+fn join(op: OpView<'_>, first: &Symbol, second: &Symbol) -> Result<Symbol, TypeError> {
+    if joined::parts(first).count() + joined::parts(second).count() > joined::MOST_PARTS {
+        return Err(op.wrong(0, format!("sets that together have at most {} parts", joined::MOST_PARTS)));
+    }
+    Ok(joined::join(first, second))
+}
+
+struct AddSelfLoops;
+
+impl OpDef for AddSelfLoops {
+    fn name(&self) -> &'static str {
+        "add_self_loops"
+    }
+    fn levels(&self) -> Levels {
+        &[Level::Domain, Level::Host]
+    }
+    fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
+        op.arity(1)?;
+        let rel = stored(op, 0)?;
+        if rel.src != rel.dst {
+            return Err(op.wrong(0, "a relation on one set"));
+        }
+        let edges = join(op, &rel.edges, &rel.dst)?;
+        Ok(vec![Type::Rel(RelType { kind: RelKind::Joined, edges, ..rel })])
+    }
+}
+
+/// `add_self_loops %g`: the edges of `%g`, then an edge from each node to itself, those that have one included.
+pub const ADD_SELF_LOOPS: Op = Op(&AddSelfLoops);
+
+struct ConcatGraphs;
+
+impl OpDef for ConcatGraphs {
+    fn name(&self) -> &'static str {
+        "concat_graphs"
+    }
+    fn levels(&self) -> Levels {
+        &[Level::Domain, Level::Host]
+    }
+    fn infer(&self, op: OpView<'_>) -> Result<Vec<Type>, TypeError> {
+        op.arity(2)?;
+        let (a, b) = (stored(op, 0)?, stored(op, 1)?);
+        // One below the other, positions stay numbers and numbers stay permuted.
+        let kind = if a.kind == b.kind { a.kind } else { RelKind::Joined };
+        let [src, dst, edges] = [(&a.src, &b.src), (&a.dst, &b.dst), (&a.edges, &b.edges)];
+        let set = |(first, second): (&Symbol, &Symbol)| join(op, first, second);
+        Ok(vec![Type::Rel(RelType { kind, src: set(src)?, dst: set(dst)?, edges: set(edges)? })])
+    }
+}
+
+/// `concat_graphs %a, %b`: side by side, without edges between them; first the nodes and edges of `%a`.
+pub const CONCAT_GRAPHS: Op = Op(&ConcatGraphs);
 
 struct Degree;
 

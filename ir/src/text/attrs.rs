@@ -5,7 +5,7 @@ use super::lexer::Token;
 use super::parser::Parser;
 use crate::{
     Acc, AccRow, Attr, Cmp, Guard, Key, Over, ReduceShape, RelKind, RelType, Role, Scalar, Space, SymKind, Symbols,
-    Target, TensorType, Type,
+    Target, TensorType, Type, joined,
 };
 use tiga_abi::{DType, Poly, SizeExpr, Symbol};
 
@@ -188,7 +188,7 @@ impl<'a> Parser<'a> {
         } else {
             Vec::new()
         };
-        let is_set = |s: &&Symbol| !matches!(self.symbols().get(*s), Some(SymKind::Dim) | None);
+        let is_set = |s: &&Symbol| joined::is_joined(s) || !matches!(self.symbols().get(*s), Some(SymKind::Dim) | None);
         let set = axes.first().and_then(|p| p.as_symbol()).filter(is_set).cloned();
         if set.is_some() {
             axes.remove(0);
@@ -210,7 +210,7 @@ impl<'a> Parser<'a> {
             "ptr" => Type::Ptr(self.dtype()?),
             "graph" => {
                 let kind = self.word()?;
-                let kind = [RelKind::Csr, RelKind::Transpose, RelKind::Cells].into_iter().find(|k| k.name() == kind);
+                let kind = RelKind::ALL.into_iter().find(|k| k.name() == kind);
                 let kind = kind.ok_or_else(|| self.expected("a kind of relation"))?;
                 self.expect(",")?;
                 let src = self.word()?.into();

@@ -15,7 +15,8 @@ pub(super) enum Token<'a> {
     Name(&'a str),
     #[regex(r"\^[A-Za-z0-9_.]+", |lex| &lex.slice()[1..])]
     Block(&'a str),
-    #[regex(r"[A-Za-z_][A-Za-z0-9_.]*", priority = 3)]
+    // With `++` between its parts, a set made of others.
+    #[regex(r"[A-Za-z_][A-Za-z0-9_.]*(\+\+[A-Za-z_][A-Za-z0-9_.]*)*", priority = 3)]
     Word(&'a str),
     #[regex(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", priority = 4)]
     #[token("-inf", priority = 5)]

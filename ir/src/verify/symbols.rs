@@ -2,13 +2,16 @@
 
 use super::structure::Rule;
 use super::{At, Checker};
-use crate::{Attr, Func, Region, Space, SymKind, Symbols, TensorType, Type};
+use crate::{Attr, Func, Region, Space, SymKind, Symbols, TensorType, Type, joined};
 use tiga_abi::{Poly, SizeExpr, Symbol};
 
 impl Checker<'_> {
     /// Symbols in the head of a function.
     pub(super) fn head_symbols(&mut self, func: &Func) {
         for (i, (name, kind)) in func.symbols.iter().enumerate() {
+            if joined::is_joined(name) {
+                self.report(At::Owner, Rule::SymbolKind, format!("{name} is made of others and cannot be declared"));
+            }
             if let SymKind::Bound(size) = kind {
                 for symbol in size.symbols() {
                     if func.symbols.get_index_of(&symbol).is_none_or(|declared| declared >= i) {
@@ -58,7 +61,10 @@ impl Checker<'_> {
                 for set in [&rel.src, &rel.dst] {
                     self.kind(at, symbols, set, "a set", |kind| *kind == SymKind::Set);
                 }
-                self.kind(at, symbols, &rel.edges, "an edge set", |kind| *kind == SymKind::Edges);
+                // Loops of nodes are edges.
+                let joined = joined::is_joined(&rel.edges);
+                let is_edges = |kind: &SymKind| *kind == SymKind::Edges || joined && *kind == SymKind::Set;
+                self.kind(at, symbols, &rel.edges, "an edge set", is_edges);
             }
             Type::Vector(..) | Type::Ptr(_) => {}
         }
@@ -73,11 +79,14 @@ impl Checker<'_> {
         }
     }
 
+    /// A symbol, or each part of one made of others.
     fn kind(&mut self, at: At, symbols: &Symbols, symbol: &Symbol, what: &str, fits: impl Fn(&SymKind) -> bool) {
-        match symbols.get(symbol) {
-            None => self.report(at, Rule::UndeclaredSymbol, symbol.to_string()),
-            Some(kind) if !fits(kind) => self.report(at, Rule::SymbolKind, format!("{symbol} is not {what}")),
-            Some(_) => {}
+        for part in joined::parts(symbol) {
+            match symbols.get(part) {
+                None => self.report(at, Rule::UndeclaredSymbol, part.to_owned()),
+                Some(kind) if !fits(kind) => self.report(at, Rule::SymbolKind, format!("{symbol} is not {what}")),
+                Some(_) => {}
+            }
         }
     }
 

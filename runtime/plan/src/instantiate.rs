@@ -170,6 +170,7 @@ impl TaskKind {
             TaskKind::Transfer => ("storage-transfer", "__gf_transfer"),
             TaskKind::Copy => ("copy", "tiga.copy"),
             TaskKind::BuildTranspose { .. } => ("build-transpose", "tiga.build_transpose"),
+            TaskKind::BuildJoined { .. } => ("build-joined", "tiga.build_joined"),
             TaskKind::BuildUnits { .. } => ("build-units", "tiga.build_units"),
         }
     }
@@ -285,7 +286,7 @@ impl Make<'_> {
                 "condition": name(*condition), "then": body_name(*then_body), "else": body_name(*else_body),
                 "peak_bytes": self.nested(&task.kind),
             }),
-            TaskKind::BuildTranspose { relation } => json!({"relation": relation}),
+            TaskKind::BuildTranspose { relation } | TaskKind::BuildJoined { relation } => json!({"relation": relation}),
             TaskKind::BuildUnits { relation, leaf } => json!({"relation": relation, "leaf": leaf}),
             TaskKind::Join | TaskKind::Release | TaskKind::Transfer | TaskKind::Copy => json!({}),
         };

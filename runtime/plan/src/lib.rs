@@ -14,6 +14,7 @@ pub mod instantiate;
 pub mod json;
 pub mod passes;
 mod print;
+mod relation;
 #[cfg(test)]
 mod sample;
 pub mod submit;
@@ -21,5 +22,6 @@ mod template;
 mod template_json;
 pub mod verify;
 
+pub use relation::Relation;
 pub use template::*;
 pub use template_json::{TEMPLATE_SCHEMA, TemplateError};

@@ -88,6 +88,7 @@ impl Template {
                 format!("tiga.if %{} @{} else @{}", name(*condition), body(*then_body), body(*else_body))
             }
             TaskKind::BuildTranspose { relation } => format!("tiga.build_transpose rel %{relation}"),
+            TaskKind::BuildJoined { relation } => format!("tiga.build_joined rel %{relation}"),
             TaskKind::BuildUnits { relation, leaf } => format!("tiga.build_units rel %{relation} leaf {leaf}"),
             plain => plain.spelling().1.to_owned(),
         }

@@ -3,7 +3,7 @@
 //! Naming law: a [`Owner::Borrowed`] resource carries the name of the program's parameter or
 //! result, or `<graph parameter>.<part>` for an array of a graph (`g.row_ptr`, `g.col`). Derived
 //! arrays of a graph are named the same way (`g.t.perm`, `g.long_rows.512`) and are recognised by
-//! the task that builds them.
+//! the task that builds them. [`Relation`](crate::Relation) reads and writes what stands before the part.
 
 use cranelift_entity::{PrimaryMap, entity_impl};
 use tiga_abi::{DType, SizeExpr, Symbol, Tier};
@@ -151,10 +151,16 @@ pub enum TaskKind {
         /// The graph parameter.
         relation: String,
     },
+    /// `tiga.build_joined`: a relation made of others. Arguments `row_ptr`, `col`, and `perm` where it has one, of
+    /// what it is made of (read, as `a.row_ptr` of the first and `b.row_ptr` of the second), then its own (written).
+    BuildJoined {
+        /// Its text: see [`Relation`](crate::Relation).
+        relation: String,
+    },
     /// `tiga.build_units`: the rows longer than a leaf, the first leaf of each, the row of each leaf. Arguments
     /// `row_ptr` (read), `long_rows`, `leaf_base`, `leaf_row` (written).
     BuildUnits {
-        /// The graph parameter, or `<graph>.t` for its transpose.
+        /// The relation whose rows are cut: see [`Relation`](crate::Relation).
         relation: String,
         /// Edges in a leaf.
         leaf: i64,

@@ -235,13 +235,26 @@ fn write_kind(kind: &TaskKind) -> Value {
         TaskKind::Transfer => json!({"is": "transfer"}),
         TaskKind::Copy => json!({"is": "copy"}),
         TaskKind::BuildTranspose { relation } => json!({"is": "build-transpose", "relation": relation}),
+        TaskKind::BuildJoined { relation } => json!({"is": "build-joined", "relation": relation}),
         TaskKind::BuildUnits { relation, leaf } => json!({"is": "build-units", "relation": relation, "leaf": leaf}),
     }
 }
 
+/// What tasks can be.
+const KINDS: [&str; 10] = [
+    "kernel",
+    "loop",
+    "branch",
+    "join",
+    "release",
+    "transfer",
+    "copy",
+    "build-transpose",
+    "build-joined",
+    "build-units",
+];
+
 fn read_kind(node: Node<'_>, limits: Limits) -> Result<TaskKind> {
-    const KINDS: [&str; 9] =
-        ["kernel", "loop", "branch", "join", "release", "transfer", "copy", "build-transpose", "build-units"];
     let is = node.get("is")?.choice(&KINDS.map(|kind| (kind, kind)))?;
     match is {
         "kernel" => {
@@ -272,9 +285,11 @@ fn read_kind(node: Node<'_>, limits: Limits) -> Result<TaskKind> {
                 else_body: limits.body(node.get("else")?)?,
             })
         }
-        "build-transpose" => {
+        "build-transpose" | "build-joined" => {
             node.keys(&["is", "relation"])?;
-            Ok(TaskKind::BuildTranspose { relation: node.get("relation")?.name()? })
+            let relation = node.get("relation")?.name()?;
+            let transpose = is == "build-transpose";
+            Ok(if transpose { TaskKind::BuildTranspose { relation } } else { TaskKind::BuildJoined { relation } })
         }
         "build-units" => {
             node.keys(&["is", "relation", "leaf"])?;

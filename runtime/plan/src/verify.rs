@@ -12,6 +12,7 @@
 //! - capacities mention declared symbols; leaves, blocks are at least 1
 //! - the hazard law holds in every body
 
+use crate::Relation;
 use crate::dag::Dag;
 use crate::hazard::{Touch, first_hazard};
 use crate::instantiate::parameters_of;
@@ -37,6 +38,9 @@ pub enum Rule {
     /// A handle that is in no list.
     #[error("{0} does not exist")]
     Handle(String),
+    /// A task that makes a relation of others, of none.
+    #[error("`{0}` is no relation made of others")]
+    Joined(String),
     /// A name that is already taken.
     #[error("the name `{0}` is already taken")]
     Name(String),
@@ -295,6 +299,7 @@ impl Check<'_> {
             TaskKind::BuildTranspose { .. } => {
                 contract(task, &[Mode::Read, Mode::Read, Mode::Write, Mode::Write, Mode::Write])
             }
+            TaskKind::BuildJoined { relation } => joined(task, relation),
             TaskKind::BuildUnits { leaf, .. } => {
                 positive(*leaf)?;
                 contract(task, &[Mode::Read, Mode::Write, Mode::Write, Mode::Write])
@@ -481,6 +486,29 @@ fn contract(task: &Task, modes: &[Mode]) -> Result<(), Rule> {
         });
     if touched { Ok(()) } else { Err(Rule::Contract(parameters)) }
 }
+
+/// A relation made of others reads all of theirs and writes all of its own.
+fn joined(task: &Task, text: &str) -> Result<(), Rule> {
+    let relation = Relation::parse(text).filter(|relation| !relation.made_of().is_empty());
+    let relation = relation.ok_or_else(|| Rule::Joined(text.to_owned()))?;
+    let arrays = |relation: &Relation| if relation.numbered() { &JOINED[..] } else { &JOINED[..2] };
+    let read = |(made_of, of): (&Relation, &str)| arrays(made_of).iter().map(|a| format!("{of}.{a}")).collect();
+    let reads: Vec<Vec<String>> = relation.made_of().into_iter().zip(["a", "b"]).map(read).collect();
+    let reads = reads.concat();
+    let parameters: Vec<&str> = reads.iter().map(String::as_str).chain(arrays(&relation).iter().copied()).collect();
+    let modes: Vec<Mode> =
+        (0..parameters.len()).map(|i| if i < reads.len() { Mode::Read } else { Mode::Write }).collect();
+    // Where a graph stands twice, its arrays are arguments twice and accesses once.
+    let touched = |(arg, mode): (&Arg, &Mode)| {
+        let mut own = task.accesses.iter().filter(|access| access.resource == arg.resource);
+        own.next().is_some_and(|access| access.mode == *mode && access.partition.is_none()) && own.next().is_none()
+    };
+    let named = task.args.iter().map(|arg| arg.parameter.as_str()).eq(parameters);
+    if named && task.args.iter().zip(&modes).all(touched) { Ok(()) } else { Err(Rule::Contract(&JOINED)) }
+}
+
+/// The arrays of a relation whose edges have numbers.
+const JOINED: [&str; 3] = ["row_ptr", "col", "perm"];
 
 fn positive(count: i64) -> Result<(), Rule> {
     if count >= 1 { Ok(()) } else { Err(Rule::Count(count)) }

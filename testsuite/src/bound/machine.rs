@@ -62,6 +62,7 @@ fn call(module: &Module, name: &str, args: Vec<Val>) -> Run<Vec<Val>> {
     for (param, arg) in func.params().iter().zip(&args) {
         match (func.body.ty(*param), arg) {
             (Type::Rel(ty), Val::Rel(rel)) => {
+                // Parameters are relations of declared sets.
                 let own = [(&ty.src, rel.num_src()), (&ty.dst, rel.num_dst()), (&ty.edges, rel.num_edges())];
                 sizes.extend(own.map(|(symbol, size)| (symbol.clone(), size as i64)));
             }
@@ -194,6 +195,11 @@ impl<'m> Machine<'m> {
                 Field::of(vec![rel.num_dst()], (0..rel.num_dst()).map(degree).collect())
             }
             "transpose" => Val::Rel(Arc::new(self.rel(data)?.transposed().map_err(|_| unknown)?)),
+            "add_self_loops" => Val::Rel(Arc::new(self.rel(data)?.with_self_loops().map_err(|_| unknown)?)),
+            "concat_graphs" => {
+                let Val::Rel(other) = &self.values[&data.operands[1]] else { return Err(unknown) };
+                Val::Rel(Arc::new(self.rel(data)?.concat(other).map_err(|_| unknown)?))
+            }
             "reshape" => {
                 let shape = self.shape(data.attrs.dims().ok_or(unknown)?);
                 Field::of(shape, self.field(data, 0)?.elems.clone())

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{
     Attr, Attrs, Body, Builder, Inst, Key, Nest, OpView, Over, ReduceShape, Region, Role, Space, Target, TensorType,
-    Type, Value, ops,
+    Type, Value, joined, ops,
 };
 
 /// The features of a message: the product of its first component's extents.
@@ -113,7 +113,7 @@ impl Lowering<'_> {
             Ok::<_, LowerError>(b.op(ops::YIELD, &[], Attrs::new())?)
         });
         result?;
-        let space = Attrs::new().with(Key::Space, Attr::Space(Space::Rows(Poly::symbol(rel.dst.clone()))));
+        let space = Attrs::new().with(Key::Space, Attr::Space(Space::Rows(joined::size(&rel.dst))));
         builder.push(ops::FOR, &[], space, vec![region], Vec::new())?;
         Ok(())
     }

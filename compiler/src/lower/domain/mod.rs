@@ -119,9 +119,9 @@ impl<'a> Lowering<'a> {
         match data.op {
             op if op == ops::APPLY => self.apply(inst),
             op if op == ops::REDUCE_SET || op == ops::CONTRACT => self.reduce_set(inst),
-            op if op == ops::TRANSPOSE => {
-                let operands = [self.host_value(data.operands[0])?];
-                let value = self.push(ops::TRANSPOSE, &operands, Attrs::new(), &data.loc)?[0];
+            op if [ops::TRANSPOSE, ops::ADD_SELF_LOOPS, ops::CONCAT_GRAPHS].contains(&op) => {
+                let operands = self.host_values(&data.operands)?;
+                let value = self.push(op, &operands, Attrs::new(), &data.loc)?[0];
                 self.values.insert(data.results[0], value);
                 Ok(())
             }

@@ -3,8 +3,8 @@
 use super::{Lowering, Params, is_constant};
 use crate::lower::LowerError;
 use indexmap::IndexMap;
-use tiga_abi::{DType, Poly};
-use tiga_ir::{Attr, Attrs, Builder, Func, Inst, Key, Nest, Space, Type, TypeError, Value, ops};
+use tiga_abi::DType;
+use tiga_ir::{Attr, Attrs, Builder, Func, Inst, Key, Nest, Space, Type, TypeError, Value, joined, ops};
 
 impl Lowering<'_> {
     /// Launches a list of instructions over one space; all of them have one result.
@@ -58,7 +58,7 @@ impl Lowering<'_> {
         builder.loc = func.loc.clone();
         let space = self.space(insts[0]).cloned();
         let (space, params) = match space {
-            Some(set) => (Space::Rows(Poly::symbol(set)), vec![(Type::scalar(DType::I64), Some("d"))]),
+            Some(set) => (Space::Rows(joined::size(&set)), vec![(Type::scalar(DType::I64), Some("d"))]),
             None => (Space::Once, Vec::new()),
         };
         let (region, result) = builder.region(params, |b, params| {

@@ -244,7 +244,7 @@ impl<'a> Emit<'a> {
         let kind = frame.body.ty(rel).as_rel().expect("verified: the first operand is a relation").kind;
         let edge = match kind {
             RelKind::Csr => position,
-            RelKind::Transpose => self.part_at(frame, rel, "perm", position)?,
+            RelKind::Transpose | RelKind::Joined => self.part_at(frame, rel, "perm", position)?,
             RelKind::Cells => return Err(self.unsupported("a relation found through cells")),
         };
         let column = self.part_at(frame, rel, "col", position)?;

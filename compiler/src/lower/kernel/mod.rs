@@ -16,7 +16,7 @@ use super::LowerError;
 use emit::Emit;
 use std::collections::BTreeSet;
 use tiga_abi::{DType, Poly, SizeExpr, Symbol};
-use tiga_ir::{Acc, Attr, Block, Cmp, Func, Guard, Key, Level, Module, RelKind, SymKind, Type, Value};
+use tiga_ir::{Acc, Attr, Block, Cmp, Func, Guard, Key, Level, Module, SymKind, Type, Value};
 
 /// What a kernel is made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ fn declare(func: &Func, kernel: &mut Func, entry: Block) {
                 kernel.body.add_param(entry, Type::Ptr(t.dtype), data.name.clone());
             }
             Type::Rel(rel) => {
-                for (part, dtype) in PARTS.into_iter().filter(|(p, _)| *p != "perm" || rel.kind == RelKind::Transpose) {
+                for (part, dtype) in PARTS.into_iter().filter(|(p, _)| *p != "perm" || rel.kind.numbered()) {
                     kernel.body.add_param(entry, Type::Ptr(dtype), Some(format!("{name}.{part}").into()));
                 }
             }

@@ -103,7 +103,8 @@ impl<'a> Emit<'a> {
         let relation = data.operands[0];
         let mut frame = Frame::new(body, Substitution::new());
         let rel = body.ty(relation).as_rel().expect("verified: edges are of a relation");
-        let rows = self.extent(&Poly::symbol(rel.dst.clone()))?;
+        let [_, rows, _] = rel.sizes();
+        let rows = self.extent(&rows)?;
         let first = self.row_of(&frame, relation, begin, rows)?;
         let (head, at) = self.block_like(&[begin, first]);
         let (inside, done) = (self.new_block(), self.new_block());

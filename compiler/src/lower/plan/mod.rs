@@ -11,8 +11,8 @@ use super::kernel::KernelSet;
 use cranelift_entity::PrimaryMap;
 use indexmap::IndexMap;
 use tiga_abi::{DType, SizeExpr, Symbol, Tier};
-use tiga_ir::{Block, Func, Inst, Module, RelKind, SymKind, TensorType, Type, Value, ops};
-use tiga_plan::{Body, Owner, Resource, ResourceId, Task, TaskId, Template};
+use tiga_ir::{Block, Func, Inst, Module, SymKind, TensorType, Type, Value, ops};
+use tiga_plan::{Body, Owner, Relation, Resource, ResourceId, Task, TaskId, Template};
 
 pub use manifest::kernels;
 
@@ -45,19 +45,11 @@ pub fn lower(module: &Module, host: &Func, kernels: &[KernelSet]) -> Result<Temp
     Ok(template)
 }
 
-/// A relation by its path in resource names: `g`, `g.t`.
+/// A relation by how it is made, with its sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RelPath {
-    /// The graph parameter.
-    graph: Symbol,
-    transposed: bool,
+    relation: Relation,
     rel: tiga_ir::RelType,
-}
-
-impl RelPath {
-    fn path(&self) -> String {
-        if self.transposed { format!("{}.t", self.graph) } else { self.graph.to_string() }
-    }
 }
 
 /// What host values are inside one body.
@@ -112,7 +104,7 @@ impl<'a> Planner<'a> {
                     scope.memory.insert(*param, resource);
                 }
                 Type::Rel(rel) => {
-                    let path = RelPath { graph: name.into(), transposed: false, rel: rel.clone() };
+                    let path = RelPath { relation: Relation::graph(name), rel: rel.clone() };
                     scope.relations.insert(*param, path);
                 }
                 _ => return Err(self.unsupported("a parameter that is neither memory nor a relation")),
@@ -200,11 +192,15 @@ impl<'a> Planner<'a> {
                 }
                 Ok(())
             }
-            op if op == ops::TRANSPOSE => {
-                let path = self.relation(scope, data.operands[0])?.clone();
+            op if [ops::TRANSPOSE, ops::ADD_SELF_LOOPS, ops::CONCAT_GRAPHS].contains(&op) => {
+                let of = |i: usize| self.relation(scope, data.operands[i]).map(|path| path.relation.clone());
+                let relation = match op {
+                    op if op == ops::TRANSPOSE => of(0)?.transposed(),
+                    op if op == ops::ADD_SELF_LOOPS => Relation::Loops(Box::new(of(0)?)),
+                    _ => Relation::Concat(Box::new(of(0)?), Box::new(of(1)?)),
+                };
                 let rel = self.host.body.ty(data.results[0]).as_rel().expect("verified: a relation").clone();
-                let transposed = rel.kind == RelKind::Transpose;
-                scope.relations.insert(data.results[0], RelPath { transposed, rel, ..path });
+                scope.relations.insert(data.results[0], RelPath { relation, rel });
                 Ok(())
             }
             op if op == ops::COPY => {

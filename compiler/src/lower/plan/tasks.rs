@@ -2,9 +2,9 @@
 
 use super::{LowerError, Planner, RelPath, Scope, task_name};
 use indexmap::IndexMap;
-use tiga_abi::{DType, SizeExpr, Symbol};
-use tiga_ir::{Func, Inst, Over, Space, Type, Value, ops};
-use tiga_plan::{Access, Arg, Body, Mode, Owner, Partition, Phase, ResourceId, Role, Task, TaskKind, Units};
+use tiga_abi::{DType, SizeExpr};
+use tiga_ir::{Func, Inst, Over, Space, Type, Value, joined, ops};
+use tiga_plan::{Access, Arg, Body, Mode, Owner, Partition, Phase, Relation, ResourceId, Role, Task, TaskKind, Units};
 
 /// What the arguments of one launch are, by the loops function's parameter name.
 struct Arguments {
@@ -51,8 +51,9 @@ impl Planner<'_> {
             args.push(Arg { parameter: pointer.parameter, resource, role });
             accesses.push(access(resource, pointer.mode, partition));
         }
-        let relation = arguments.relations.values().next().map(RelPath::path);
-        let units = self.units(&space, relation.as_deref())?;
+        let relation = arguments.relations.values().next();
+        let units = self.units(&space, relation);
+        let relation = relation.map(|path| path.relation.to_string());
         body.tasks.push(Task {
             name: task_name(body, "kernel"),
             kind: TaskKind::Kernel { symbol: set.source.to_string(), relation, units },
@@ -85,88 +86,122 @@ impl Planner<'_> {
         Ok((self.part(&path, part, leaf), Role::Relation))
     }
 
-    fn units(&self, space: &Space, relation: Option<&str>) -> Result<Units, LowerError> {
-        let relation = relation.unwrap_or_default().to_owned();
-        Ok(match space {
+    fn units(&self, space: &Space, path: Option<&RelPath>) -> Units {
+        let relation = path.map(|path| path.relation.to_string()).unwrap_or_default();
+        let of = |which: usize| path.map_or(SizeExpr::Const(0), |path| SizeExpr::from(&path.rel.sizes()[which]));
+        match space {
             Space::Once => Units::Once,
             Space::Rows(extent) => Units::Rows(self.size(extent)),
             Space::Blocks(extent, size) => Units::Blocks { extent: self.size(extent), size: *size as i64 },
-            Space::Short(_) => Units::Rows(SizeExpr::Sym(self.destinations(&relation))),
+            Space::Short(_) => Units::Rows(of(1)),
             Space::Leaves(leaf) => Units::Leaves { relation, leaf: *leaf as i64 },
             Space::Long(leaf) => Units::LongRows { relation, leaf: *leaf as i64 },
-            Space::Edges => Units::Rows(SizeExpr::Sym(self.edges(&relation))),
-        })
-    }
-
-    /// The destination set of a relation by its path.
-    fn destinations(&self, path: &str) -> Symbol {
-        let (rel, transposed) = self.graph_of(path);
-        if transposed { rel.src.clone() } else { rel.dst.clone() }
-    }
-
-    fn edges(&self, path: &str) -> Symbol {
-        self.graph_of(path).0.edges.clone()
-    }
-
-    /// The graph parameter that a path begins with, and whether it is transposed.
-    fn graph_of(&self, path: &str) -> (&tiga_ir::RelType, bool) {
-        let (graph, transposed) = path.strip_suffix(".t").map_or((path, false), |graph| (graph, true));
-        let params = self.host.params().iter().enumerate();
-        let graph = params.filter(|(i, _)| self.host.param_name(*i) == graph).map(|(_, v)| self.host.body.ty(*v));
-        (graph.filter_map(Type::as_rel).next().expect("paths begin with a graph parameter"), transposed)
+            Space::Edges => Units::Rows(of(2)),
+        }
     }
 
     /// An array of a relation; what is derived gets a task that builds it.
     fn part(&mut self, path: &RelPath, part: &str, leaf: i64) -> ResourceId {
-        let edges = SizeExpr::Sym(path.rel.edges.clone());
-        let rows = SizeExpr::Sym(path.rel.dst.clone());
+        let [_, rows, edges] = path.rel.sizes().map(|size| SizeExpr::from(&size));
         let one = || Box::new(SizeExpr::Const(1));
         let ends = |count: SizeExpr| SizeExpr::Add(Box::new(count), one());
-        let long = || SizeExpr::Div(Box::new(SizeExpr::Sym(path.rel.edges.clone())), Box::new(SizeExpr::Const(leaf)));
+        let long = || SizeExpr::Div(Box::new(edges.clone()), Box::new(SizeExpr::Const(leaf)));
         let leaves = || SizeExpr::Mul(Box::new(SizeExpr::Const(2)), Box::new(long()));
-        let (name, dtype, size) = match part {
-            "row_ptr" => (format!("{}.row_ptr", path.path()), DType::I64, ends(rows)),
-            "col" => (format!("{}.col", path.path()), DType::I32, edges),
-            "perm" => (format!("{}.perm", path.path()), DType::I64, edges),
-            "long_rows" => (format!("{}.long_rows.{leaf}", path.path()), DType::I64, long()),
-            "leaf_base" => (format!("{}.leaf_base.{leaf}", path.path()), DType::I64, ends(long())),
-            _ => (format!("{}.leaf_row.{leaf}", path.path()), DType::I64, leaves()),
+        let (dtype, size) = match part {
+            "row_ptr" => (DType::I64, ends(rows)),
+            "col" => (DType::I32, edges),
+            "perm" => (DType::I64, edges),
+            "long_rows" => (DType::I64, long()),
+            "leaf_base" => (DType::I64, ends(long())),
+            _ => (DType::I64, leaves()),
+        };
+        let of_units = matches!(part, "long_rows" | "leaf_base" | "leaf_row");
+        let name = match of_units {
+            true => format!("{}.{part}.{leaf}", path.relation),
+            false => format!("{}.{part}", path.relation),
         };
         if let Some(resource) = self.parts.get(&name) {
             return *resource;
         }
-        let derived = path.transposed || leaf > 0 && part != "row_ptr" && part != "col";
-        let owner = if derived { Owner::Derived } else { Owner::Borrowed };
+        let owner = if path.relation.derived() || of_units { Owner::Derived } else { Owner::Borrowed };
         let resource = self.add_resource(&name, dtype, vec![size], owner);
         self.parts.insert(name, resource);
-        if matches!(part, "long_rows" | "leaf_base" | "leaf_row") {
-            self.build_units(path, leaf);
-        } else if path.transposed {
-            self.build_transpose(path);
+        match &path.relation {
+            _ if of_units => self.build_units(path, leaf),
+            Relation::Graph { transposed: false, .. } => {}
+            Relation::Graph { name, .. } => self.build_transpose(path, name),
+            _ => self.build_joined(path),
         }
         resource
     }
 
-    fn build_transpose(&mut self, path: &RelPath) {
-        let kind = TaskKind::BuildTranspose { relation: path.graph.to_string() };
+    fn build_transpose(&mut self, path: &RelPath, graph: &str) {
+        let kind = TaskKind::BuildTranspose { relation: graph.to_owned() };
         if self.builders.iter().any(|t| t.kind == kind) {
             return;
         }
-        let rel = tiga_ir::RelType { src: path.rel.dst.clone(), dst: path.rel.src.clone(), ..path.rel.clone() };
-        let plain = RelPath { graph: path.graph.clone(), transposed: false, rel };
+        let plain = self.path_of(&path.relation.transposed());
         // Reserve the place first: asking for the parts below must not ask for the task again.
         let at = self.builders.len();
         self.builders.push(builder(kind.clone(), format!("transpose:{at}"), Vec::new()));
-        let mut args = vec![("row_ptr", self.part(&plain, "row_ptr", 0), Mode::Read)];
-        args.push(("col", self.part(&plain, "col", 0), Mode::Read));
-        args.push(("t_row_ptr", self.part(path, "row_ptr", 0), Mode::Write));
-        args.push(("t_col", self.part(path, "col", 0), Mode::Write));
-        args.push(("perm", self.part(path, "perm", 0), Mode::Write));
+        let mut args = vec![("row_ptr".into(), self.part(&plain, "row_ptr", 0), Mode::Read)];
+        args.push(("col".into(), self.part(&plain, "col", 0), Mode::Read));
+        args.push(("t_row_ptr".into(), self.part(path, "row_ptr", 0), Mode::Write));
+        args.push(("t_col".into(), self.part(path, "col", 0), Mode::Write));
+        args.push(("perm".into(), self.part(path, "perm", 0), Mode::Write));
         self.builders[at] = builder(kind, format!("transpose:{at}"), args);
     }
 
+    /// The task of a relation made of others, after those of what it is made of.
+    fn build_joined(&mut self, path: &RelPath) {
+        let kind = TaskKind::BuildJoined { relation: path.relation.to_string() };
+        if self.builders.iter().any(|t| t.kind == kind) {
+            return;
+        }
+        let arrays = |relation: &Relation| if relation.numbered() { &PARTS[..] } else { &PARTS[..2] };
+        let mut args = Vec::new();
+        for (made_of, of) in path.relation.made_of().into_iter().zip(["a", "b"]) {
+            let made_of = self.path_of(made_of);
+            for array in arrays(&made_of.relation) {
+                args.push((format!("{of}.{array}"), self.part(&made_of, array, 0), Mode::Read));
+            }
+        }
+        let at = self.builders.len();
+        self.builders.push(builder(kind.clone(), format!("joined:{at}"), Vec::new()));
+        for array in arrays(&path.relation) {
+            args.push(((*array).to_owned(), self.part(path, array, 0), Mode::Write));
+        }
+        self.builders[at] = builder(kind, format!("joined:{at}"), args);
+    }
+
+    /// A relation with its sets: those of the graph parameters in it, joined as it is.
+    fn path_of(&self, relation: &Relation) -> RelPath {
+        let rel = match relation {
+            Relation::Graph { name, transposed } => {
+                let params = self.host.params().iter().enumerate();
+                let graph =
+                    params.filter(|(i, _)| self.host.param_name(*i) == name).map(|(_, v)| self.host.body.ty(*v));
+                let rel =
+                    graph.filter_map(Type::as_rel).next().expect("relations are made of graph parameters").clone();
+                let (src, dst) = if *transposed { (rel.dst, rel.src) } else { (rel.src, rel.dst) };
+                tiga_ir::RelType { src, dst, ..rel }
+            }
+            Relation::Loops(inner) => {
+                let rel = self.path_of(inner).rel;
+                tiga_ir::RelType { edges: joined::join(&rel.edges, &rel.dst), ..rel }
+            }
+            Relation::Concat(a, b) => {
+                let (a, b) = (self.path_of(a).rel, self.path_of(b).rel);
+                let set = joined::join;
+                let (src, dst, edges) = (set(&a.src, &b.src), set(&a.dst, &b.dst), set(&a.edges, &b.edges));
+                tiga_ir::RelType { src, dst, edges, ..a }
+            }
+        };
+        RelPath { relation: relation.clone(), rel }
+    }
+
     fn build_units(&mut self, path: &RelPath, leaf: i64) {
-        let kind = TaskKind::BuildUnits { relation: path.path(), leaf };
+        let kind = TaskKind::BuildUnits { relation: path.relation.to_string(), leaf };
         if self.builders.iter().any(|t| t.kind == kind) {
             return;
         }
@@ -174,27 +209,28 @@ impl Planner<'_> {
         let row_ptr = self.part(path, "row_ptr", 0);
         let at = self.builders.len();
         self.builders.push(builder(kind.clone(), format!("units:{at}"), Vec::new()));
-        let mut args = vec![("row_ptr", row_ptr, Mode::Read)];
+        let mut args = vec![("row_ptr".into(), row_ptr, Mode::Read)];
         for part in ["long_rows", "leaf_base", "leaf_row"] {
-            args.push((part, self.part(path, part, leaf), Mode::Write));
+            args.push((part.into(), self.part(path, part, leaf), Mode::Write));
         }
         self.builders[at] = builder(kind, format!("units:{at}"), args);
     }
 }
 
-fn builder(kind: TaskKind, name: String, args: Vec<(&str, ResourceId, Mode)>) -> Task {
-    let arg = |(parameter, resource, _): &(&str, ResourceId, Mode)| Arg {
-        parameter: (*parameter).into(),
-        resource: *resource,
-        role: Role::Relation,
-    };
+/// The arrays of a relation whose edges have numbers.
+const PARTS: [&str; 3] = ["row_ptr", "col", "perm"];
+
+fn builder(kind: TaskKind, name: String, args: Vec<(String, ResourceId, Mode)>) -> Task {
+    // A graph beside itself is read once.
+    let accessed: IndexMap<ResourceId, Mode> = args.iter().map(|(_, resource, mode)| (*resource, *mode)).collect();
+    let arg = |(parameter, resource, _)| Arg { parameter, resource, role: Role::Relation };
     Task {
         name,
         kind,
         phase: Phase::Materialize,
         after: Vec::new(),
-        args: args.iter().map(arg).collect(),
-        accesses: args.iter().map(|(_, resource, mode)| access(*resource, *mode, None)).collect(),
+        args: args.into_iter().map(arg).collect(),
+        accesses: accessed.into_iter().map(|(resource, mode)| access(resource, mode, None)).collect(),
     }
 }
 

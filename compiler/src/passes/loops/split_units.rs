@@ -4,7 +4,7 @@
 use crate::lower::{LowerError, add};
 use crate::passes::Pass;
 use indexmap::{IndexMap, IndexSet};
-use tiga_abi::{SizeExpr, Symbol};
+use tiga_abi::{Poly, SizeExpr, Symbol};
 use tiga_ir::{
     Attr, Attrs, Block, Body, Builder, Fit, Func, Inst, Key, Level, Module, Over, Reducer, Space, SymKind, TensorType,
     Transplant, Type, Value, ops,
@@ -119,7 +119,7 @@ impl<'a> Splitter<'a> {
         let leaf = SizeExpr::Const(self.leaf as i64);
         let count = if rows {
             let edges = self.relation_edges();
-            let full = SizeExpr::Div(Box::new(SizeExpr::Sym(edges)), Box::new(leaf));
+            let full = SizeExpr::Div(Box::new(SizeExpr::from(&edges)), Box::new(leaf));
             SizeExpr::Mul(Box::new(SizeExpr::Const(2)), Box::new(full))
         } else {
             let extent = self.attrs(self.reduces[0]).dims().expect("verified: a range has an extent").extents();
@@ -139,9 +139,9 @@ impl<'a> Splitter<'a> {
         LowerError::Unsupported { what, loc: self.func.loc.clone() }
     }
 
-    fn relation_edges(&self) -> Symbol {
+    fn relation_edges(&self) -> Poly {
         let rel = self.func.body.inst(self.reduces[0]).operands[0];
-        self.func.body.ty(rel).as_rel().expect("verified: neighbours of a relation").edges.clone()
+        self.func.body.ty(rel).as_rel().expect("verified: neighbours of a relation").sizes()[2].clone()
     }
 
     /// A partial state's memory for each component of each reduction.

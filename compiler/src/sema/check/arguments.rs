@@ -6,7 +6,7 @@ use super::super::signature::{Param, Signature};
 use super::super::ty::{Graph, Substitution, Tensor, Ty};
 use super::{Checker, count, habit};
 use tiga_abi::{Poly, Symbol};
-use tiga_ir::SymKind;
+use tiga_ir::{RelKind, SymKind};
 use tiga_source::{Span, nearest};
 use tiga_syntax::ast::{self, ArgKind};
 
@@ -192,8 +192,8 @@ impl Checker<'_> {
             return false;
         }
         let found = match &arg.ty {
-            // A transposed relation is one as any other, except for programs, which check that.
-            Ty::Graph(graph) => Ty::Graph(Graph { transposed: false, ..graph.clone() }),
+            // A relation that is made is one as any other, except for programs, which check that.
+            Ty::Graph(graph) => Ty::Graph(Graph { kind: RelKind::Csr, ..graph.clone() }),
             other => other.clone(),
         };
         if self.fits(&found, &want) {

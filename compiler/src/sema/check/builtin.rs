@@ -7,13 +7,13 @@ use super::super::prelude;
 use super::super::ty::{Graph, Tensor, Ty};
 use super::{Checker, count, habit, tensor};
 use crate::builtin::BuiltinReducer;
-use tiga_abi::{DType, Poly};
-use tiga_ir::{Op, ops};
+use tiga_abi::{DType, Poly, Symbol};
+use tiga_ir::{Op, RelKind, joined, ops};
 use tiga_source::Span;
 use tiga_syntax::ast::{self, ArgKind, ExprKind, UnaryOp};
 
 /// Functions that are not simply elementwise ops.
-const SPECIAL: [&str; 13] = [
+const SPECIAL: [&str; 15] = [
     "sum",
     "mean",
     "prod",
@@ -23,6 +23,8 @@ const SPECIAL: [&str; 13] = [
     "in_degree",
     "out_degree",
     "transpose",
+    "add_self_loops",
+    "concat_graphs",
     "where",
     "isnan",
     "relu",
@@ -87,6 +89,8 @@ impl Checker<'_> {
             "in_degree" => self.degree(name, true, args, span),
             "out_degree" => self.degree(name, false, args, span),
             "transpose" => self.transpose(name, args, span),
+            "add_self_loops" => self.add_self_loops(name, args, span),
+            "concat_graphs" => self.concat_graphs(name, args, span),
             "where" => match self.positional(name, &[3], args) {
                 Some(args) => self.select(args, name.span, span),
                 None => self.poison(span),
@@ -320,22 +324,30 @@ impl Checker<'_> {
     }
 
     fn graph(&mut self, callee: &ast::Name, args: &[ast::Arg]) -> Option<(Expr, Graph)> {
-        let value = self.positional(callee, &[1], args)?.into_iter().next()?;
-        match &value.ty {
-            Ty::Graph(graph) => {
-                let graph = graph.clone();
-                self.needs_whole_graph(callee.span, format!("`{}`", callee.text));
-                Some((value, graph))
-            }
-            Ty::Error => None,
-            other => {
-                let error = SemaError::Mismatch { expected: "graph".into(), found: self.show(other) };
-                let error = error.at(value.span).label(format!("this is {}", other.sort()));
-                let diagnostic = self.point_at_declarations(error, [&value]);
-                self.report(diagnostic);
-                None
+        self.graphs(callee, 1, args)?.into_iter().next()
+    }
+
+    /// Arguments that are all graphs.
+    fn graphs(&mut self, callee: &ast::Name, n: usize, args: &[ast::Arg]) -> Option<Vec<(Expr, Graph)>> {
+        let values = self.positional(callee, &[n], args)?;
+        let mut out = Vec::new();
+        for value in values {
+            match &value.ty {
+                Ty::Graph(graph) => {
+                    let graph = graph.clone();
+                    self.needs_whole_graph(callee.span, format!("`{}`", callee.text));
+                    out.push((value, graph));
+                }
+                Ty::Error => {}
+                other => {
+                    let error = SemaError::Mismatch { expected: "graph".into(), found: self.show(other) };
+                    let error = error.at(value.span).label(format!("this is {}", other.sort()));
+                    let diagnostic = self.point_at_declarations(error, [&value]);
+                    self.report(diagnostic);
+                }
             }
         }
+        (out.len() == n).then_some(out)
     }
 
     fn degree(&mut self, callee: &ast::Name, incoming: bool, args: &[ast::Arg], span: Span) -> Expr {
@@ -352,8 +364,54 @@ impl Checker<'_> {
         let Some((value, graph)) = self.graph(callee, args) else {
             return self.poison(span);
         };
-        let turned = Graph { src: graph.dst, dst: graph.src, edges: graph.edges, transposed: !graph.transposed };
+        let kind = match graph.kind {
+            RelKind::Csr => RelKind::Transpose,
+            RelKind::Transpose => RelKind::Csr,
+            other => other,
+        };
+        let turned = Graph { src: graph.dst, dst: graph.src, edges: graph.edges, kind };
         Expr { ty: Ty::Graph(turned), span, kind: Kind::Transpose(Box::new(value)) }
+    }
+
+    fn add_self_loops(&mut self, callee: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
+        let Some((value, graph)) = self.graph(callee, args) else {
+            return self.poison(span);
+        };
+        if graph.src != graph.dst {
+            let error = SemaError::TwoSets { found: self.show(&value.ty) }.at(value.span);
+            let label = format!("this leads from `{}` to `{}`", graph.src, graph.dst);
+            let diagnostic = self.point_at_declarations(error.label(label), [&value]);
+            return self.fail(diagnostic.help("a graph on one set is written `graph<N>`"), span);
+        }
+        let Some(edges) = self.join(&graph.edges, &graph.dst, span) else {
+            return self.poison(span);
+        };
+        let ty = Ty::Graph(Graph { edges, kind: RelKind::Joined, ..graph });
+        Expr { ty, span, kind: Kind::SelfLoops(Box::new(value)) }
+    }
+
+    fn concat_graphs(&mut self, callee: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
+        let both = self.graphs(callee, 2, args).and_then(|both| <[_; 2]>::try_from(both).ok());
+        let Some([(first, a), (second, b)]) = both else {
+            return self.poison(span);
+        };
+        let mut set = |first: &Symbol, second: &Symbol| self.join(first, second, span);
+        let sets = (set(&a.edges, &b.edges), set(&a.src, &b.src), set(&a.dst, &b.dst));
+        let (Some(edges), Some(src), Some(dst)) = sets else {
+            return self.poison(span);
+        };
+        let kind = if a.kind == b.kind { a.kind } else { RelKind::Joined };
+        let ty = Ty::Graph(Graph { src, dst, edges, kind });
+        Expr { ty, span, kind: Kind::ConcatGraphs(Box::new(first), Box::new(second)) }
+    }
+
+    /// A set made of two others, unless it has too many parts, which is reported.
+    fn join(&mut self, first: &Symbol, second: &Symbol, span: Span) -> Option<Symbol> {
+        if joined::parts(first).count() + joined::parts(second).count() <= joined::MOST_PARTS {
+            return Some(joined::join(first, second));
+        }
+        self.report(SemaError::TooManyParts { most: joined::MOST_PARTS }.at(span).label("joined here"));
+        None
     }
 }
 

@@ -6,12 +6,12 @@ use super::super::items::Entry;
 use super::super::ty::{Tensor, Ty};
 use super::arguments::Site;
 use super::{Callee, Checker, count, habit};
+use tiga_ir::RelKind;
 use tiga_source::{Span, nearest};
 use tiga_syntax::ast::{self, ArgKind, ExprKind};
 
 /// Relations of the language that this compiler cannot make yet.
-const LATER_RELATIONS: [&str; 7] =
-    ["dense", "triangular", "stencil", "radius", "knn", "add_self_loops", "concat_graphs"];
+const LATER_RELATIONS: [&str; 5] = ["dense", "triangular", "stencil", "radius", "knn"];
 
 impl Checker<'_> {
     pub(super) fn call(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Expr {
@@ -164,9 +164,12 @@ impl Checker<'_> {
         self.calls.push((Callee::Program(index), site.callee));
         let args = self.arguments(signature, args, site);
         for arg in args.iter().flatten() {
-            if matches!(&arg.ty, Ty::Graph(g) if g.transposed) {
-                let error = SemaError::TransposedArgument.at(arg.span).label("this is a transposed graph");
-                let help = "call messages on the transposed graph, or a `fn` with a graph parameter";
+            if let Ty::Graph(graph) = &arg.ty
+                && !graph.is_param()
+            {
+                let what = if graph.kind == RelKind::Transpose { "a transposed graph" } else { "made of graphs" };
+                let error = SemaError::MadeArgument.at(arg.span).label(format!("this is {what}"));
+                let help = "call messages on it, or a `fn` with a graph parameter";
                 self.report(error.help(help));
                 return self.poison(span);
             }

@@ -195,6 +195,7 @@ impl Checker<'_> {
                     table: self.table,
                     generics: &IndexMap::new(),
                     graphs: &|_| None,
+                    broken: &|_| false,
                     errors: &mut ignored,
                 }
                 .axis(expr);

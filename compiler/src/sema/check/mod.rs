@@ -264,6 +264,7 @@ impl<'a> Checker<'a> {
             table: self.table,
             generics: self.generics,
             graphs: &|name| self.graph_named(name),
+            broken: &|name| self.lookup(name).is_some_and(|id| self.locals[id.0].ty.is_error()),
             errors: &mut errors,
         });
         self.errors.append(&mut errors);

@@ -1,11 +1,11 @@
 //! Expressions as instructions.
 
 use super::super::hir::{Axis, Composite, Expr, Kind, ReducerUse};
-use super::super::ty::{Substitution, Ty};
+use super::super::ty::{Substitution, Ty, substitute_set};
 use super::tensor::written_out;
 use super::{Emit, EmitError, Frame, Val};
 use tiga_abi::{DType, Poly};
-use tiga_ir::{Attr, Attrs, Builder, Key, Nest, Scalar, TensorType, TypeError, Value, ops};
+use tiga_ir::{Attr, Attrs, Builder, Key, Nest, Scalar, TensorType, TypeError, Value, joined, ops};
 
 impl Frame<'_> {
     /// An expression's value.
@@ -111,6 +111,8 @@ impl Frame<'_> {
                 Ok(b.value(ops::DEGREE, &[turned], attrs)?)
             }
             Kind::Transpose(graph) => self.unary(b, ops::TRANSPOSE, graph, expr),
+            Kind::SelfLoops(graph) => self.joined(b, ops::ADD_SELF_LOOPS, &[graph], expr),
+            Kind::ConcatGraphs(first, second) => self.joined(b, ops::CONCAT_GRAPHS, &[first, second], expr),
             Kind::Position(entity) => {
                 let missing = TypeError::Unknown { op: "iota", name: entity.record().to_owned() };
                 Ok(self.position(*entity).ok_or(missing)?)
@@ -149,6 +151,19 @@ impl Frame<'_> {
         Ok(b.value(op, &[operand], Attrs::new())?)
     }
 
+    /// A relation made of others. In a function's own terms its sets may have few parts, in the caller's too many.
+    fn joined(&mut self, b: &mut Builder<'_>, op: tiga_ir::Op, graphs: &[&Expr], expr: &Expr) -> Emit<Value> {
+        let graphs = graphs.iter().map(|graph| self.single(b, graph)).collect::<Result<Vec<_>, _>>()?;
+        let rels = graphs.iter().filter_map(|graph| b.body.ty(*graph).as_rel());
+        let parts = |set| joined::parts(set).count();
+        let each = rels.map(|rel| parts(&rel.edges) + if op == ops::ADD_SELF_LOOPS { parts(&rel.dst) } else { 0 });
+        if each.sum::<usize>() > joined::MOST_PARTS {
+            return Err(EmitError::Limit(expr.span, "large"));
+        }
+        b.loc = self.emitter.place(expr.span);
+        Ok(b.value(op, &graphs, Attrs::new())?)
+    }
+
     fn literal(&mut self, b: &mut Builder<'_>, text: &str, expr: &Expr) -> Emit<Value> {
         b.loc = self.emitter.place(expr.span);
         let dtype = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
@@ -161,10 +176,7 @@ impl Frame<'_> {
 
     pub(super) fn extent(&self, axis: &Axis) -> TensorType {
         match axis {
-            Axis::Set(set) => {
-                let set = self.map.get(set).and_then(Poly::as_symbol).unwrap_or(set);
-                TensorType::field(DType::I64, set.clone(), Vec::new())
-            }
+            Axis::Set(set) => TensorType::field(DType::I64, substitute_set(set, &self.map), Vec::new()),
             Axis::Extent(poly) => {
                 let poly = poly.substitute(&|s| self.map.get(s).cloned());
                 TensorType::tensor(DType::I64, vec![poly])

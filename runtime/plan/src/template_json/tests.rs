@@ -42,6 +42,7 @@ fn every_kind_comes_back() {
         TaskKind::Transfer,
         TaskKind::Copy,
         TaskKind::BuildTranspose { relation: relation() },
+        TaskKind::BuildJoined { relation: relation() },
         TaskKind::BuildUnits { relation: relation(), leaf },
     ];
     for kind in kinds {

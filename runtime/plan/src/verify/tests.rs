@@ -174,3 +174,14 @@ fn hazard() {
     let expected = Rule::Hazard { other: "branch:0".into(), resources: vec!["r.a@ram:host:0".into()] };
     assert_eq!(rule, expected);
 }
+
+#[test]
+fn joined() {
+    let builds = |relation: &str| {
+        let kind = TaskKind::BuildJoined { relation: relation.into() };
+        broken_by(|t| task(t, "release:0").kind = kind)
+    };
+    assert_eq!(builds("g"), Rule::Joined("g".into()));
+    assert_eq!(builds("g.loops.col"), Rule::Joined("g.loops.col".into()));
+    assert!(matches!(builds("g.loops"), Rule::Contract(_)));
+}

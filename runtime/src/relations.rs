@@ -1,0 +1,198 @@
+//! Relations made of graphs: with self-loops, and side by side. Each is built once and kept by its first graph.
+
+use crate::graph::{Mark, Rows, Stored, look};
+use crate::memory::check_room;
+use crate::{CancelToken, Graph, RuntimeError};
+use std::sync::Arc;
+use tiga_plan::Relation;
+
+/// A relation that is built.
+#[derive(Debug)]
+pub(crate) struct Made {
+    /// How it is made, its graphs called by their place in it.
+    how: String,
+    graphs: Vec<Mark>,
+    stored: Arc<Stored>,
+}
+
+/// The arrays of a relation; `None` if it speaks of a graph that is not there, or gives loops to two sets.
+pub(crate) fn stored(
+    relation: &Relation,
+    graphs: &dyn Fn(&str) -> Option<Graph>,
+    cancel: Option<&CancelToken>,
+) -> Result<Option<Arc<Stored>>, RuntimeError> {
+    if let Relation::Graph { name, transposed } = relation {
+        return graphs(name).map(|graph| graph.stored(*transposed, cancel)).transpose();
+    }
+    let Some(leaves) = relation.graphs().into_iter().map(graphs).collect::<Option<Vec<Graph>>>() else {
+        return Ok(None);
+    };
+    let Some(first) = leaves.first() else { return Ok(None) };
+    let how = without_names(relation, &mut 0).to_string();
+    let found = |made: &Vec<Made>| made.iter().find(|made| made.is(&how, &leaves)).map(|made| made.stored.clone());
+    if let Some(stored) = found(&first.made()) {
+        return Ok(Some(stored));
+    }
+    // What it is made of may be kept by the same graph: its lock is free until that is there.
+    let mut parts = Vec::new();
+    for part in relation.made_of() {
+        match stored(part, graphs, cancel)? {
+            Some(part) => parts.push(part),
+            None => return Ok(None),
+        }
+    }
+    let mut made = first.made();
+    if let Some(stored) = found(&made) {
+        return Ok(Some(stored));
+    }
+    let rows = match parts.as_slice() {
+        [a] if a.rows.num_src == a.rows.num_dst() => with_loops(&a.rows, cancel)?,
+        [a, b] => concat(&a.rows, &b.rows, cancel)?,
+        _ => return Ok(None),
+    };
+    let stored = Arc::new(Stored::new(rows));
+    made.retain(|made| !made.graphs.iter().any(Mark::is_gone));
+    made.push(Made { how, graphs: leaves.iter().map(Graph::mark).collect(), stored: stored.clone() });
+    Ok(Some(stored))
+}
+
+impl Made {
+    pub(crate) fn stored(&self) -> Arc<Stored> {
+        self.stored.clone()
+    }
+
+    fn is(&self, how: &str, leaves: &[Graph]) -> bool {
+        self.how == how
+            && self.graphs.len() == leaves.len()
+            && self.graphs.iter().zip(leaves).all(|(mark, graph)| mark.is(graph))
+    }
+}
+
+/// The same relation of graphs called 0, 1, …
+fn without_names(relation: &Relation, next: &mut usize) -> Relation {
+    match relation {
+        Relation::Graph { transposed, .. } => {
+            let name = next.to_string();
+            *next += 1;
+            Relation::Graph { name, transposed: *transposed }
+        }
+        Relation::Loops(inner) => Relation::Loops(Box::new(without_names(inner, next))),
+        Relation::Concat(a, b) => {
+            let a = without_names(a, next);
+            Relation::Concat(Box::new(a), Box::new(without_names(b, next)))
+        }
+    }
+}
+
+/// Room for a relation of so many rows and edges.
+fn check(rows: usize, edges: usize, numbered: bool, what: &str) -> Result<(), RuntimeError> {
+    let an_edge = if numbered { 12 } else { 4 };
+    check_room(8 * (rows as u64 + 1) + an_edge * edges as u64, || format!("{what} of {edges} edges"))
+}
+
+/// Each row with its own node at the end. Numbers of loops come after all others.
+fn with_loops(rows: &Rows, cancel: Option<&CancelToken>) -> Result<Rows, RuntimeError> {
+    let (nodes, edges) = (rows.num_dst(), rows.col.len());
+    check(nodes, edges + nodes, true, "a graph with self-loops")?;
+    let row_ptr = rows.row_ptr.iter().enumerate().map(|(row, begin)| begin + row as i64).collect();
+    let (mut col, mut perm) = (Vec::with_capacity(edges + nodes), Vec::with_capacity(edges + nodes));
+    for row in 0..nodes {
+        look(row, cancel)?;
+        for position in rows.row_ptr[row] as usize..rows.row_ptr[row + 1] as usize {
+            look(position, cancel)?;
+            col.push(rows.col[position]);
+            perm.push(rows.edge(position));
+        }
+        col.push(row as i32);
+        perm.push((edges + row) as i64);
+    }
+    Ok(Rows { num_src: nodes, row_ptr, col, perm: Some(perm) })
+}
+
+/// One below the other, the second's nodes and edges numbered after the first's.
+fn concat(a: &Rows, b: &Rows, cancel: Option<&CancelToken>) -> Result<Rows, RuntimeError> {
+    let (num_src, num_dst) = (a.num_src + b.num_src, a.num_dst() + b.num_dst());
+    let nodes = num_src.max(num_dst);
+    if i32::try_from(nodes).is_err() {
+        return Err(RuntimeError::WideColumns { nodes });
+    }
+    let (first, edges) = (a.col.len(), a.col.len() + b.col.len());
+    let numbered = a.perm.is_some() || b.perm.is_some();
+    check(num_dst, edges, numbered, "a graph of two side by side,")?;
+    let begins = b.row_ptr[1..].iter().map(|begin| begin + first as i64);
+    let row_ptr = a.row_ptr.iter().copied().chain(begins).collect();
+    let mut col = a.col.clone();
+    for (position, source) in b.col.iter().enumerate() {
+        look(position, cancel)?;
+        col.push(source + a.num_src as i32);
+    }
+    let perm = numbered.then(|| {
+        let second = (0..b.col.len()).map(|position| b.edge(position) + first as i64);
+        (0..first).map(|position| a.edge(position)).chain(second).collect()
+    });
+    Ok(Rows { num_src, row_ptr, col, perm })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tiga_formats::{Csr, Indices};
+
+    fn graph(num_src: usize, row_ptr: &[i64], col: &[i32]) -> Graph {
+        Graph::new(&Csr::from_csr(row_ptr.to_vec(), Indices::I32(col.to_vec()), Some(num_src)).unwrap()).unwrap()
+    }
+
+    fn built(text: &str, g: &Graph, h: &Graph) -> Option<Arc<Stored>> {
+        let graphs = |name: &str| ["g", "h"].iter().position(|n| *n == name).map(|i| [g, h][i].clone());
+        stored(&Relation::parse(text).unwrap(), &graphs, None).unwrap()
+    }
+
+    #[test]
+    fn loops_end_the_rows_and_have_the_last_numbers() {
+        let g = graph(3, &[0, 1, 1, 4], &[0, 1, 1, 0]);
+        let loops = built("g.loops", &g, &g).unwrap();
+        assert_eq!(loops.rows.row_ptr, [0, 2, 3, 7]);
+        assert_eq!(loops.rows.col, [0, 0, 1, 1, 1, 0, 2]);
+        assert_eq!(loops.rows.perm.as_deref(), Some(&[0, 4, 5, 1, 2, 3, 6][..]));
+        let turned = built("g.t.loops", &g, &g).unwrap();
+        assert_eq!(turned.rows.row_ptr, [0, 3, 6, 7]);
+        assert_eq!(turned.rows.col, [0, 2, 0, 2, 2, 1, 2]);
+        assert_eq!(turned.rows.perm.as_deref(), Some(&[0, 3, 4, 1, 2, 5, 6][..]));
+    }
+
+    #[test]
+    fn graphs_side_by_side_keep_their_edges() {
+        let (dense, second) = (graph(2, &[0, 2, 4, 6], &[0, 1, 0, 1, 0, 1]), graph(3, &[0, 2, 3], &[1, 2, 0]));
+        let both = built("cat(g,h)", &dense, &second).unwrap();
+        assert_eq!((both.rows.num_src, &*both.rows.row_ptr), (5, &[0, 2, 4, 6, 8, 9][..]));
+        assert_eq!((&*both.rows.col, &both.rows.perm), (&[0, 1, 0, 1, 0, 1, 3, 4, 2][..], &None));
+        let turned = built("cat(g.t,h)", &dense, &second).unwrap();
+        assert_eq!(turned.rows.perm.as_deref(), Some(&[0, 2, 4, 1, 3, 5, 6, 7, 8][..]));
+    }
+
+    #[test]
+    fn what_is_made_is_kept_for_the_same_graphs_only() {
+        let (g, h) = (graph(2, &[0, 1, 2], &[1, 0]), graph(2, &[0, 0, 1], &[0]));
+        let first = built("cat(g,h.loops)", &g, &h).unwrap();
+        assert!(Arc::ptr_eq(&first, &built("cat(g,h.loops)", &g.clone(), &h).unwrap()));
+        assert!(!Arc::ptr_eq(&first, &built("cat(g,h.loops)", &h, &g).unwrap()));
+        assert!(!Arc::ptr_eq(&first, &built("cat(g,h)", &g, &h).unwrap()));
+        drop(h);
+        let other = graph(2, &[0, 0, 1], &[1]);
+        assert!(!Arc::ptr_eq(&first, &built("cat(g,h.loops)", &g, &other).unwrap()));
+        assert!(g.made().iter().all(|made| !made.graphs.iter().any(Mark::is_gone)), "of graphs that are gone, nothing");
+    }
+
+    #[test]
+    fn nothing_is_made_of_what_is_not_there() {
+        let (g, wide) = (graph(2, &[0, 1, 2], &[1, 0]), graph(3, &[0, 0], &[]));
+        assert!(built("cat(g,x)", &g, &wide).is_none());
+        assert!(built("h.loops", &g, &wide).is_none());
+        let token = CancelToken::new();
+        token.cancel();
+        let graphs = |_: &str| Some(g.clone());
+        let made = stored(&Relation::parse("g.loops").unwrap(), &graphs, Some(&token));
+        assert!(matches!(made, Err(RuntimeError::Cancelled)));
+        assert!(g.made().is_empty());
+    }
+}
