@@ -41,3 +41,11 @@ pub fn random_graph(rng: &mut Rng, shape: GraphShape, nodes: usize, sources: Opt
         .expect("edges lie between nodes");
     csr
 }
+
+/// A graph between given numbers of nodes, with a few edges if there are nodes.
+pub(super) fn second_graph(rng: &mut Rng, sources: usize, nodes: usize) -> Csr {
+    let edges = if sources.min(nodes) == 0 { 0 } else { rng.usize(0..=nodes * 3) };
+    let mut ends = |nodes: usize| Indices::I32((0..edges).map(|_| rng.usize(0..nodes) as i32).collect());
+    let (src, dst) = (ends(sources), ends(nodes));
+    Csr::from_coo(&src, &dst, Some(sources), Some(nodes)).expect("edges lie between nodes").0
+}

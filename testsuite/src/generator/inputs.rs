@@ -1,12 +1,13 @@
 //! Random arguments: mostly small numbers, some of them special.
 
-use super::program::Generated;
+use super::graph::second_graph;
+use super::program::{Generated, SECOND_EDGES};
 use crate::road::relation;
 use fastrand::Rng;
 use std::fmt;
 use tiga_abi::{DType, Symbol};
 use tiga_formats::Csr;
-use tiga_ir::interp::{Tensor, Value};
+use tiga_ir::interp::{Relation, Tensor, Value};
 use tiga_ir::{Scalar, Type};
 
 /// Arguments of one run.
@@ -19,17 +20,24 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The value of a symbol of random programs: nodes `N`, sources `M` if they are another set, edges `E`, features `F`.
-    pub fn size(&self, symbol: &str) -> Option<i64> {
-        let relation = self.values.iter().find_map(|value| match value {
-            Value::Rel(relation) => Some(relation),
+    /// The graphs, in order.
+    pub fn relations(&self) -> impl Iterator<Item = &Relation> {
+        self.values.iter().filter_map(|value| match value {
+            Value::Rel(relation) => Some(&**relation),
             _ => None,
-        });
+        })
+    }
+
+    /// The value of a symbol of random programs: nodes `N`, sources `M` if they are another set, edges `E`, those of a
+    /// second graph `E2`, features `F`.
+    pub fn size(&self, symbol: &str) -> Option<i64> {
+        let relation = self.relations().next();
         match symbol {
             "F" => Some(self.features as i64),
             "N" => Some(relation?.num_dst() as i64),
             "M" => Some(relation?.num_src() as i64),
             "E" => Some(relation?.num_edges() as i64),
+            SECOND_EDGES => Some(self.relations().nth(1)?.num_edges() as i64),
             _ => None,
         }
     }
@@ -38,29 +46,32 @@ impl Inputs {
 impl fmt::Display for Inputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "F = {}", self.features)?;
-        for value in &self.values {
-            if let Value::Rel(g) = value {
-                write!(f, ", {} sources, {} destinations, {} edges", g.num_src(), g.num_dst(), g.num_edges())?;
-            }
+        for g in self.relations() {
+            write!(f, ", {} sources, {} destinations, {} edges", g.num_src(), g.num_dst(), g.num_edges())?;
         }
         Ok(())
     }
 }
 
-/// Random arguments for a program on a graph.
+/// Random arguments for a program on a graph; a second one is drawn.
 pub fn inputs(rng: &mut Rng, generated: &Generated, csr: &Csr) -> Inputs {
     let features = [0, 1, 2, 3, 5, 8, 16, 17, 64, 70][rng.usize(0..10)];
+    let func = generated.func();
+    let rels = func.params().iter().filter_map(|v| func.body.ty(*v).as_rel());
+    let of_set = |set: &Symbol| if &**set == "N" { csr.num_dst() } else { csr.num_src() };
+    let second = rels.skip(1).map(|rel| second_graph(rng, of_set(&rel.src), of_set(&rel.dst))).next();
     let size = |symbol: &Symbol| match &**symbol {
         "N" => csr.num_dst(),
         "M" => csr.num_src(),
         "E" => csr.num_edges(),
+        SECOND_EDGES => second.as_ref().map_or(0, Csr::num_edges),
         _ => features,
     };
-    let func = generated.func();
+    let mut graphs = std::iter::once(csr).chain(&second);
     let mut values = Vec::new();
     for param in func.params() {
         values.push(match func.body.ty(*param) {
-            Type::Rel(_) => relation(csr).into(),
+            Type::Rel(_) => relation(graphs.next().expect("there are two graphs at most")).into(),
             ty => {
                 let tensor = ty.as_tensor().expect("parameters are relations and tensors");
                 let extent = |e: &tiga_abi::Poly| e.eval(&|s| Some(size(&s.into()) as i64)).expect("sizes are small");

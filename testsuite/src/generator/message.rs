@@ -3,7 +3,7 @@
 use super::region::elementwise_code;
 use super::writer::Writer;
 use tiga_abi::{DType, Poly};
-use tiga_ir::{Attr, Attrs, Builder, Key, Reducer, Region, RelKind, Role, Target, TensorType, Type, Value, ops};
+use tiga_ir::{Attr, Attrs, Builder, Key, Reducer, Region, Role, Target, TensorType, Type, Value, joined, ops};
 
 fn is_constant(extent: &Poly) -> bool {
     extent.as_constant().is_some()
@@ -47,15 +47,15 @@ impl Writer<'_, '_> {
         inst.map(|inst| self.builder.body.inst(inst).results.clone()).unwrap_or_default()
     }
 
-    /// Up to four fields and tensors of random roles; the edges of a transpose, which have numbers of their own, are
-    /// likelier.
+    /// Up to four fields and tensors of random roles; the edges of relations that are made, which have numbers of their
+    /// own, are likelier.
     fn reads(&mut self, pool: &[Value]) -> Reads {
         let relation = self.relation();
         let rel = self.rel_type(relation);
         let mut reads = Reads { operands: vec![relation], roles: Vec::new() };
         let count = self.rng.usize(1..5);
         for i in 0..count {
-            let edge = i + 1 == count && rel.kind == RelKind::Transpose && self.rng.bool();
+            let edge = i + 1 == count && (rel.kind.numbered() || joined::is_joined(&rel.edges)) && self.rng.bool();
             let role = if edge { Role::Edge } else { Role::ALL[self.rng.usize(0..4)] };
             let set = match role {
                 Role::Src => Some(&rel.src),

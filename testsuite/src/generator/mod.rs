@@ -5,6 +5,7 @@ mod control;
 mod coverage;
 mod graph;
 mod inputs;
+mod keep;
 mod message;
 mod moved;
 mod own;

@@ -1,7 +1,7 @@
 //! Random operations that move elements: along axes, between shapes, by indices.
 
 use super::writer::Writer;
-use tiga_abi::{DType, Poly, Symbol};
+use tiga_abi::{DType, Poly};
 use tiga_ir::{Attr, Attrs, Key, Op, TensorType, Value, ops};
 
 /// The ops of this file, which are made of values of any type. `iota` has a type of its own.
@@ -132,13 +132,9 @@ impl Writer<'_, '_> {
     }
 
     fn positions(&mut self) -> Option<Value> {
-        let sizes = self.scope.sizes;
-        let field = |set: &Symbol| TensorType::field(DType::I64, set.clone(), Vec::new());
         let ty = match self.rng.u8(0..5) {
-            0 | 1 => field(&sizes.dst),
-            2 => field(&sizes.src),
-            3 => field(&sizes.edges),
-            _ => TensorType::tensor(DType::I64, vec![sizes.features()]),
+            0..=3 => TensorType::field(DType::I64, self.set(), Vec::new()),
+            _ => TensorType::tensor(DType::I64, vec![self.scope.sizes.features()]),
         };
         self.builder.value(ops::IOTA, &[], Attrs::new().with(Key::Dims, Attr::Dims(ty))).ok()
     }

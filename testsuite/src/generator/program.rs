@@ -47,12 +47,26 @@ pub(super) struct Sizes {
     pub dst: Symbol,
     pub edges: Symbol,
     pub dim: Symbol,
+    /// The sets and edges of a second graph, which shares sets with the first.
+    pub second: Option<[Symbol; 3]>,
 }
 
 impl Sizes {
     fn new([src, dst, edges, dim]: [&str; 4], two_sets: bool) -> Self {
         let src = if two_sets { src } else { dst };
-        Self { src: src.into(), dst: dst.into(), edges: edges.into(), dim: dim.into() }
+        Self { src: src.into(), dst: dst.into(), edges: edges.into(), dim: dim.into(), second: None }
+    }
+
+    /// With a second graph: on one set in a third of the cases; between two sets back, or among the nodes of one.
+    fn with_second(mut self, rng: &mut Rng) -> Self {
+        let two = self.src != self.dst;
+        if two || rng.u8(0..3) == 0 {
+            let (src, dst) = (self.src.clone(), self.dst.clone());
+            let sets = [[dst.clone(), src.clone()], [src.clone(), src], [dst.clone(), dst]];
+            let [src, dst] = sets[if two { rng.usize(0..3) } else { 2 }].clone();
+            self.second = Some([src, dst, SECOND_EDGES.into()]);
+        }
+        self
     }
 
     /// The feature extent.
@@ -82,7 +96,7 @@ static REDUCERS: LazyLock<Module> = LazyLock::new(|| {
 /// line is the operation, the column what it is made of.
 pub fn program(rng: &mut Rng, name: &str, size: usize) -> Generated {
     let mut module = REDUCERS.clone();
-    let two_sets = rng.u8(0..4) == 0;
+    let two_sets = rng.u8(0..3) == 0;
     let callee = (rng.u8(0..3) == 0).then(|| format!("{name}.part").into());
     if let Some(callee) = &callee {
         // A part between two sets takes graphs on one set too.
@@ -90,7 +104,7 @@ pub fn program(rng: &mut Rng, name: &str, size: usize) -> Generated {
         let part = function(rng, &module, callee, &sizes, None, size / 2);
         module.add(part);
     }
-    let sizes = Sizes::new(["M", "N", "E", "F"], two_sets);
+    let sizes = Sizes::new(["M", "N", "E", "F"], two_sets).with_second(rng);
     let func = function(rng, &module, &name.into(), &sizes, callee.as_ref(), size);
     module.add(func);
     let mut coverage = Coverage::default();
@@ -116,15 +130,23 @@ fn function(
     for (name, kind) in [&sizes.dst, &sizes.src, &sizes.edges, &sizes.dim].into_iter().zip(kinds) {
         func.symbols.insert(name.clone(), kind);
     }
+    if let Some([_, _, edges]) = &sizes.second {
+        func.symbols.insert(edges.clone(), SymKind::Edges);
+    }
     let entry = func.body.entry(func.region);
     let part = name.ends_with(".part");
     let mut pool = if part { of_part(rng, &mut func, sizes) } else { of_program(rng, &mut func, sizes, callee) };
     let relation = pool.remove(0);
+    let second = sizes.second.is_some().then(|| pool.remove(0));
     let mut builder = Builder::new(module, &mut func.body, entry);
     builder.loc = func.loc.clone();
     let turned = rng.bool().then(|| builder.value(ops::TRANSPOSE, &[relation], Attrs::new()));
-    let scope = Scope { relation, transposed: turned.and_then(Result::ok), nested: false, sizes, callee };
+    let made = [turned.and_then(Result::ok), None, None];
+    let scope = Scope { relation, second, made, nested: false, sizes, callee };
     let mut writer = Writer { rng, builder, scope };
+    if writer.rng.u8(0..3) == 0 {
+        pool.extend(writer.make(&pool));
+    }
     writer.operations(&mut pool, size, 2);
     let results = writer.results(&pool, func.region);
     func.results =
@@ -133,16 +155,25 @@ fn function(
     func
 }
 
-fn add_graph(func: &mut Func, sizes: &Sizes) -> Value {
-    let Sizes { src, dst, edges, .. } = sizes;
-    let rel = RelType { kind: RelKind::Csr, src: src.clone(), dst: dst.clone(), edges: edges.clone() };
-    func.body.add_param(func.body.entry(func.region), Type::Rel(rel), Some("g".into()))
+/// The edges of a program's second graph.
+pub(super) const SECOND_EDGES: &str = "E2";
+
+/// The graphs of a function.
+fn add_graphs(func: &mut Func, sizes: &Sizes) -> Vec<Value> {
+    let Sizes { src, dst, edges, second, .. } = sizes;
+    let first = [src, dst, edges].map(Symbol::clone);
+    let graphs = std::iter::once(("g", &first)).chain(second.iter().map(|second| ("h", second)));
+    let mut add = |(name, [src, dst, edges]): (&str, &[Symbol; 3])| {
+        let rel = RelType { kind: RelKind::Csr, src: src.clone(), dst: dst.clone(), edges: edges.clone() };
+        func.body.add_param(func.body.entry(func.region), Type::Rel(rel), Some(name.into()))
+    };
+    graphs.map(&mut add).collect()
 }
 
-/// The graph first, then fields and tensors of every element type and a few shapes: the first always, of the others
+/// The graphs first, then fields and tensors of every element type and a few shapes: the first always, of the others
 /// one in three, and edges' numbers more often, which transposes read in another order.
 fn of_program(rng: &mut Rng, func: &mut Func, sizes: &Sizes, callee: Option<&Symbol>) -> Vec<Value> {
-    let mut out = vec![add_graph(func, sizes)];
+    let mut out = add_graphs(func, sizes);
     let (f, three) = (sizes.features(), Poly::constant(3));
     let wide = rng.u8(0..if callee.is_some() { 2 } else { 8 }) == 0;
     for dtype in DType::ALL {
@@ -165,6 +196,9 @@ fn of_program(rng: &mut Rng, func: &mut Func, sizes: &Sizes, callee: Option<&Sym
         if sizes.src != sizes.dst {
             shapes.extend([(2, field(&sizes.src, &[])), (2, field(&sizes.src, &[&f]))]);
         }
+        if let Some([_, _, edges]) = &sizes.second {
+            shapes.push((3, field(edges, &[])));
+        }
         for (i, (of, ty)) in shapes.into_iter().enumerate() {
             if rng.u8(0..of) == 0 {
                 let entry = func.body.entry(func.region);
@@ -177,7 +211,7 @@ fn of_program(rng: &mut Rng, func: &mut Func, sizes: &Sizes, callee: Option<&Sym
 
 /// The graph, a field with features of each element type, which fixes all sizes, and some that a caller may have to make.
 fn of_part(rng: &mut Rng, func: &mut Func, sizes: &Sizes) -> Vec<Value> {
-    let mut out = vec![add_graph(func, sizes)];
+    let mut out = add_graphs(func, sizes);
     for dtype in DType::ALL {
         let shapes = [
             TensorType::field(dtype, sizes.dst.clone(), vec![sizes.features()]),

@@ -1,12 +1,12 @@
 //! Makes a failing case smaller as long as it fails: fewer results, instructions, parameters, edges, nodes, features,
 //! and plainer numbers.
 
+use super::Case;
+use super::keep::Keep;
 use super::program::two_sets;
-use super::{Case, Inputs};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tiga_abi::{DType, Poly};
-use tiga_ir::interp::{Relation, Tensor, Value as Argument};
+use tiga_ir::interp::{Relation, Tensor};
 use tiga_ir::verify::{Machine, verify};
 use tiga_ir::{Attr, Block, Body, Effect, Func, Inst, InstData, Key, Region, Role, Scalar, Target, Value, ops};
 
@@ -243,10 +243,12 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
     }
 
     fn relation(&self) -> Option<&Relation> {
-        self.case.inputs.values.iter().find_map(|v| match v {
-            Argument::Rel(relation) => Some(&**relation),
-            _ => None,
-        })
+        self.case.inputs.relations().next()
+    }
+
+    /// What keeps everything; `None` if there is no graph.
+    fn all(&self) -> Option<Keep> {
+        Keep::all(&self.case.inputs)
     }
 
     /// Takes the inputs cut down to some nodes, edges and features.
@@ -258,19 +260,25 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
     }
 
     fn features(&mut self) -> bool {
-        let Some(keep) = self.relation().map(Keep::all) else { return false };
+        let Some(keep) = self.all() else { return false };
         let now = self.case.inputs.features;
         [0, 1, 2, 3, 5, 17].into_iter().any(|f| f < now && self.cut(&Keep { features: f, ..keep.clone() }))
     }
 
     fn edges(&mut self) -> bool {
+        let graphs = self.case.inputs.relations().count();
+        // All graphs run out of edges, so `any` would be wrong.
+        (0..graphs).filter(|graph| self.edges_of(*graph)).count() > 0
+    }
+
+    fn edges_of(&mut self, graph: usize) -> bool {
         let mut smaller = false;
-        let mut size = self.relation().map_or(0, Relation::num_edges);
+        let mut size = self.case.inputs.relations().nth(graph).map_or(0, Relation::num_edges);
         while size > 0 {
             let mut start = 0;
-            while let Some(mut keep) = self.relation().map(Keep::all).filter(|k| start < k.edges.len()) {
-                keep.features = self.case.inputs.features;
-                keep.edges.drain(start..(start + size).min(keep.edges.len()));
+            while let Some(mut keep) = self.all().filter(|k| start < k.edges[graph].len()) {
+                let edges = &mut keep.edges[graph];
+                edges.drain(start..(start + size).min(edges.len()));
                 if self.cut(&keep) {
                     smaller = true;
                 } else {
@@ -286,8 +294,7 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
     fn nodes(&mut self) -> bool {
         let mut smaller = false;
         for node in (0..self.relation().map_or(0, Relation::num_dst)).rev() {
-            let Some(mut keep) = self.relation().map(Keep::all) else { break };
-            keep.features = self.case.inputs.features;
+            let Some(mut keep) = self.all() else { break };
             keep.nodes.remove(node);
             if !two_sets(self.func()) {
                 keep.sources = keep.nodes.clone();
@@ -301,8 +308,7 @@ impl<F: Fn(&Case) -> bool> Shrinker<F> {
         let mut smaller = false;
         let count = if two_sets(self.func()) { self.relation().map_or(0, Relation::num_src) } else { 0 };
         for node in (0..count).rev() {
-            let Some(mut keep) = self.relation().map(Keep::all) else { break };
-            keep.features = self.case.inputs.features;
+            let Some(mut keep) = self.all() else { break };
             keep.sources.remove(node);
             smaller |= self.cut(&keep);
         }
@@ -509,74 +515,5 @@ fn drop_operand(body: &mut Body, inst: Inst, parts: &[Part], index: usize) {
         let entry = body.entry(region);
         let dropped = param.map(|p| body.block(entry).params[p]);
         body.retain_params(entry, |v| Some(v) != dropped);
-    }
-}
-
-/// What stays of the inputs.
-#[derive(Clone)]
-struct Keep {
-    /// Destinations.
-    nodes: Vec<usize>,
-    sources: Vec<usize>,
-    edges: Vec<usize>,
-    features: usize,
-}
-
-impl Keep {
-    fn all(relation: &Relation) -> Self {
-        let [nodes, sources, edges] =
-            [relation.num_dst(), relation.num_src(), relation.num_edges()].map(|n| (0..n).collect());
-        Self { nodes, sources, edges, features: 0 }
-    }
-
-    fn inputs(&self, func: &Func, inputs: &Inputs) -> Option<Inputs> {
-        let relation = inputs.values.iter().find_map(|v| match v {
-            Argument::Rel(relation) => Some(relation),
-            _ => None,
-        })?;
-        let new = |node: usize| self.sources.iter().position(|n| *n == node);
-        let (mut row_ptr, mut col, mut edges) = (vec![0], Vec::new(), Vec::new());
-        for row in &self.nodes {
-            for edge in relation.row(*row).filter(|e| self.edges.binary_search(e).is_ok()) {
-                if let Some(source) = new(relation.source(edge)) {
-                    col.push(source as i64);
-                    edges.push(edge);
-                }
-            }
-            row_ptr.push(col.len() as i64);
-        }
-        let keep = Keep { edges, ..self.clone() };
-        let relation = Relation::csr(self.sources.len(), row_ptr, col).ok()?;
-        let argument = |(param, value): (&Value, &Argument)| match value {
-            Argument::Tensor(t) => {
-                let extents = func.body.ty(*param).as_tensor()?.extents();
-                Some(keep.tensor(&extents, t).into())
-            }
-            _ => Some(relation.clone().into()),
-        };
-        let values = func.params().iter().zip(&inputs.values).map(argument).collect::<Option<_>>()?;
-        Some(Inputs { values, features: self.features })
-    }
-
-    fn tensor(&self, extents: &[Poly], tensor: &Tensor) -> Tensor {
-        let kept = |(poly, extent): (&Poly, &usize)| match poly {
-            p if *p == Poly::symbol("N") => self.nodes.clone(),
-            p if *p == Poly::symbol("M") => self.sources.clone(),
-            p if *p == Poly::symbol("E") => self.edges.clone(),
-            p if p.symbols().iter().any(|s| &**s == "F") => {
-                // Sizes of random programs are multiples of F.
-                let kept = p.eval(&|_| Some(self.features as i64)).expect("sizes are small");
-                (0..(kept as usize).min(*extent)).collect()
-            }
-            _ => (0..*extent).collect(),
-        };
-        let axes: Vec<Vec<usize>> = extents.iter().zip(tensor.shape()).map(kept).collect();
-        let mut places = vec![0];
-        for (axis, extent) in axes.iter().zip(tensor.shape()) {
-            places = places.iter().flat_map(|p| axis.iter().map(move |i| p * extent + i)).collect();
-        }
-        let elems = places.into_iter().map(|p| tensor.elems()[p]).collect();
-        let dtype: DType = tensor.dtype();
-        Tensor::new(dtype, axes.iter().map(Vec::len).collect(), elems).expect("one element a place")
     }
 }

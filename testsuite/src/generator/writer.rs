@@ -7,7 +7,7 @@ use super::shrink::used;
 use fastrand::Rng;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::ops::{Substitution, substitute};
-use tiga_ir::{Attr, Attrs, Builder, Key, Region, RelType, TensorType, Type, Value, ops};
+use tiga_ir::{Attr, Attrs, Builder, Key, Region, RelType, TensorType, Type, Value, joined, ops};
 use tiga_source::Loc;
 use tigac::builtin::BuiltinReducer;
 
@@ -15,7 +15,9 @@ use tigac::builtin::BuiltinReducer;
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub relation: Value,
-    pub transposed: Option<Value>,
+    pub second: Option<Value>,
+    /// Relations made of those, the transpose of the first one in the first place.
+    pub made: [Option<Value>; 3],
     /// In a loop or a branch.
     pub nested: bool,
     pub sizes: &'a Sizes,
@@ -48,8 +50,8 @@ impl Writer<'_, '_> {
     pub fn operations(&mut self, pool: &mut Vec<Value>, count: usize, depth: usize) {
         for _ in 0..count {
             self.builder.loc = next_line(&self.builder.loc);
-            let made = match self.rng.u8(0..23) {
-                0..=3 => self.message(pool),
+            let made = match self.rng.u8(0..25) {
+                0..=3 | 23..=24 => self.message(pool),
                 4..=5 => self.reduce(pool).into_iter().collect(),
                 6 => self.matmul(pool).into_iter().collect(),
                 7 => self.fill(pool).into_iter().collect(),
@@ -59,6 +61,7 @@ impl Writer<'_, '_> {
                 10 if depth > 0 => self.while_loop(pool, depth),
                 15 if depth > 0 && self.scope.nested => self.repeat(pool, depth),
                 11 if depth > 0 => self.branch(pool, depth),
+                16..=17 if !self.scope.nested => self.make(pool),
                 20..=22 => self.moved(pool).into_iter().collect(),
                 _ => {
                     elementwise_code(self.rng, &mut self.builder, pool, 2);
@@ -69,15 +72,76 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The relation, or its transpose.
+    /// The first relation in half of the cases; else any of the others, the newest sooner, with the transpose, if it can be made.
     pub fn relation(&mut self) -> Value {
-        if self.rng.u8(0..3) > 0 {
+        let kind = self.rng.u8(0..6);
+        if kind < 3 {
             return self.scope.relation;
         }
-        if self.scope.transposed.is_none() && !self.scope.nested {
-            self.scope.transposed = self.builder.value(ops::TRANSPOSE, &[self.scope.relation], Attrs::new()).ok();
+        if self.scope.made[0].is_none() && !self.scope.nested {
+            self.scope.made[0] = self.builder.value(ops::TRANSPOSE, &[self.scope.relation], Attrs::new()).ok();
         }
-        self.scope.transposed.unwrap_or(self.scope.relation)
+        let others = self.relations();
+        let newest = others[others.len() - 1];
+        if kind == 3 { newest } else { others[self.rng.usize(0..others.len())] }
+    }
+
+    /// All relations: the first is left out if there are others.
+    fn relations(&self) -> Vec<Value> {
+        // There are fewer places for a second graph than for what is made.
+        let others = [self.scope.second; 3].into_iter().chain(self.scope.made).flatten();
+        let others: Vec<Value> = others.collect();
+        if others.is_empty() { vec![self.scope.relation] } else { others }
+    }
+
+    /// A relation made of others, if there is a place for it, and a few fields on its sets.
+    pub fn make(&mut self, pool: &[Value]) -> Vec<Value> {
+        let Some(place) = (1..self.scope.made.len()).find(|i| self.scope.made[*i].is_none()) else { return Vec::new() };
+        let mut all = self.relations();
+        all.push(self.scope.relation);
+        // Graphs side by side with themselves double: once is enough.
+        all.retain(|v| joined::parts(&self.rel_type(*v).edges).count() < 3);
+        let [a, b] = [0; 2].map(|_| all[self.rng.usize(0..all.len())]);
+        let square = self.rel_type(a).src == self.rel_type(a).dst;
+        let made = match self.rng.u8(0..6) {
+            0..=2 if square => self.builder.value(ops::ADD_SELF_LOOPS, &[a], Attrs::new()),
+            5 => self.builder.value(ops::TRANSPOSE, &[a], Attrs::new()),
+            _ => self.builder.value(ops::CONCAT_GRAPHS, &[a, b], Attrs::new()),
+        };
+        let Ok(made) = made else { return Vec::new() };
+        self.scope.made[place] = Some(made);
+        let rel = self.rel_type(made);
+        let sets =
+            [(&rel.src, 2), (&rel.dst, 2), (&rel.edges, 4)].into_iter().filter(|(set, _)| joined::is_joined(set));
+        sets.flat_map(|(set, count)| self.over(set, count, pool)).collect()
+    }
+
+    /// Fields of the pool, of different types, repeated over another set.
+    fn over(&mut self, set: &Symbol, count: usize, pool: &[Value]) -> Vec<Value> {
+        let ty = TensorType::field(DType::I64, set.clone(), Vec::new());
+        let few = self.builder.constant(tiga_ir::Scalar::I64(self.rng.i64(3..9)));
+        let at = self.builder.value(ops::IOTA, &[], Attrs::new().with(Key::Dims, Attr::Dims(ty)));
+        let at = at.and_then(|at| self.builder.value(ops::REM, &[at, few], Attrs::new()));
+        let Ok(at) = at else { return Vec::new() };
+        let mut dtypes = DType::ALL;
+        self.rng.shuffle(&mut dtypes);
+        let mut out = Vec::new();
+        for dtype in dtypes.into_iter().take(count) {
+            let value = self.pick(pool, |t| t.set.is_some() && t.dims.len() < 2 && t.dtype == dtype);
+            out.extend(value.and_then(|value| self.builder.value(ops::GATHER_SET, &[value, at], Attrs::new()).ok()));
+        }
+        out
+    }
+
+    /// A set: mostly one of the first graph's.
+    pub fn set(&mut self) -> Symbol {
+        let sizes = self.scope.sizes;
+        if self.rng.u8(0..4) == 0 {
+            let relation = self.relation();
+            let rel = self.rel_type(relation);
+            return [rel.src, rel.dst, rel.edges][self.rng.usize(0..3)].clone();
+        }
+        [&sizes.dst, &sizes.dst, &sizes.src, &sizes.edges][self.rng.usize(0..4)].clone()
     }
 
     pub fn rel_type(&self, relation: Value) -> RelType {
@@ -202,10 +266,8 @@ impl Writer<'_, '_> {
     fn fill(&mut self, pool: &[Value]) -> Option<Value> {
         let scalar = self.pick(pool, TensorType::is_scalar)?;
         let dtype = self.tensor(scalar).dtype;
-        let sizes = self.scope.sizes;
-        let dims = if self.rng.bool() { vec![sizes.features()] } else { Vec::new() };
-        let set = [&sizes.dst, &sizes.dst, &sizes.src, &sizes.edges][self.rng.usize(0..4)];
-        let ty = TensorType::field(dtype, set.clone(), dims);
+        let dims = if self.rng.bool() { vec![self.scope.sizes.features()] } else { Vec::new() };
+        let ty = TensorType::field(dtype, self.set(), dims);
         self.builder.value(ops::FILL, &[scalar], Attrs::new().with(Key::Dims, Attr::Dims(ty))).ok()
     }
 
@@ -218,16 +280,23 @@ impl Writer<'_, '_> {
         out
     }
 
+    /// Whether a value was only repeated over a set that is made: what nothing reads of those is left out.
+    fn is_seed(&self, value: Value) -> bool {
+        let body = &*self.builder.body;
+        let gathered = body.def(value).is_some_and(|inst| body.inst(inst).op == ops::GATHER_SET);
+        gathered && self.tensor(value).set.is_some_and(|set| joined::is_joined(&set))
+    }
+
     /// The parameter types of a region, without names.
     pub fn unnamed(types: impl IntoIterator<Item = Type>) -> Vec<(Type, Option<&'static str>)> {
         types.into_iter().map(|ty| (ty, None)).collect()
     }
 
-    /// Returns every value that nothing uses, so that no operation is dead, and the newest one.
+    /// Returns every value that nothing uses, so that no operation is dead, or the newest one.
     pub fn results(&mut self, pool: &[Value], region: Region) -> Vec<Value> {
         let used = used(self.builder.body, region);
         let unused = pool.iter().copied().filter(|v| self.builder.body.def(*v).is_some() && !used.contains(v));
-        let mut results: Vec<Value> = unused.collect();
+        let mut results: Vec<Value> = unused.filter(|v| !self.is_seed(*v)).collect();
         if results.is_empty() {
             results.extend(pool.last());
         }
