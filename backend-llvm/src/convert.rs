@@ -27,7 +27,9 @@ impl<'c> Speller<'c, '_> {
         let target = self.spell_type(&with_element(ty, to));
         let zero = || self.constant(Scalar::from_i64(from, 0), ty);
         let opcode = match (from, to) {
-            _ if from == to => return Ok(a),
+            (Bool, Bool) | (I32, I32) | (I64, I64) | (F16, F16) | (BF16, BF16) | (F32, F32) | (F64, F64) => {
+                return Ok(a);
+            }
             (F16, F32) => return self.half_to_single(a, ty),
             (F32, F16) => return self.single_to_half(a, ty),
             (BF16, F32) => return self.brain_to_single(a, ty),
@@ -42,17 +44,11 @@ impl<'c> Speller<'c, '_> {
             (F32 | F64, I32 | I64) => return self.call_value("llvm.fptosi.sat", &[target, a.get_type()], &[a]),
             (Bool, I32 | I64) => InstructionOpcode::ZExt,
             (Bool, F32 | F64) => InstructionOpcode::UIToFP,
-            (I32, _) => match to {
-                I64 => InstructionOpcode::SExt,
-                _ => InstructionOpcode::SIToFP,
-            },
-            (I64, _) => match to {
-                I32 => InstructionOpcode::Trunc,
-                _ => InstructionOpcode::SIToFP,
-            },
-            (F32, _) => InstructionOpcode::FPExt,
-            (F64, _) => InstructionOpcode::FPTrunc,
-            (Bool, Bool) => return Ok(a),
+            (I32, I64) => InstructionOpcode::SExt,
+            (I64, I32) => InstructionOpcode::Trunc,
+            (I32 | I64, F32 | F64) => InstructionOpcode::SIToFP,
+            (F32, F64) => InstructionOpcode::FPExt,
+            (F64, F32) => InstructionOpcode::FPTrunc,
         };
         Ok(self.builder.build_cast(opcode, a, target, "")?)
     }

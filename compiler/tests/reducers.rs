@@ -183,6 +183,28 @@ program p(x: f32) -> (y: f32) {{ x }}"
     refused(&reducer("D - 100"), "TG0313", "cannot be tried");
 }
 
+/// The laws are those of the algebra: what an `f16` rounds neither breaks them nor hides that they are broken.
+#[test]
+fn laws_of_halves_are_tried_without_their_rounding() {
+    let reducer = |half: &str, combined: &str| {
+        format!(
+            "reducer r<D>(x: {half}, y: {half}[D]) -> ({half}, {half}[D]) {{
+    state {{ s: {half} = 0, t: {half}[D] = 0 }}
+    lift {{ {{s: x, t: exp({half}(f32(y)))}} }}
+    combine(a, b) {{ {{s: {combined}, t: a.t + b.t}} }}
+    finalize(s) {{ (s.s, s.t) }}
+    empty (0, 0)
+    laws associative, commutative
+}}
+program p(x: f32) -> (y: f32) {{ x }}"
+        )
+    };
+    for half in ["f16", "bf16"] {
+        module(&reducer(half, "a.s + b.s"));
+        refused(&reducer(half, "a.s + 1.01 * b.s"), "TG0313", "this does not hold");
+    }
+}
+
 #[test]
 fn the_state_fixes_all_extents() {
     let reducer = "reducer spread<D>(x: f32[D]) -> f32[D] {

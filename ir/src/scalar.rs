@@ -120,7 +120,7 @@ impl Scalar {
             Scalar::BF16(v) => v.is_nan(),
             Scalar::F32(v) => v.is_nan(),
             Scalar::F64(v) => v.is_nan(),
-            _ => false,
+            Scalar::Bool(_) | Scalar::I32(_) | Scalar::I64(_) => false,
         }
     }
 
@@ -139,19 +139,19 @@ impl Scalar {
                 Scalar::Bool(v) => v,
                 Scalar::I32(v) => v != 0,
                 Scalar::I64(v) => v != 0,
-                float => float.as_f64() != 0.0,
+                Scalar::F16(_) | Scalar::BF16(_) | Scalar::F32(_) | Scalar::F64(_) => self.as_f64() != 0.0,
             }),
             DType::I32 => Scalar::I32(match self {
                 Scalar::Bool(v) => v.into(),
                 Scalar::I32(v) => v,
                 Scalar::I64(v) => v as i32,
-                float => float.as_f64() as i32,
+                Scalar::F16(_) | Scalar::BF16(_) | Scalar::F32(_) | Scalar::F64(_) => self.as_f64() as i32,
             }),
             DType::I64 => Scalar::I64(match self {
                 Scalar::Bool(v) => v.into(),
                 Scalar::I32(v) => v.into(),
                 Scalar::I64(v) => v,
-                float => float.as_f64() as i64,
+                Scalar::F16(_) | Scalar::BF16(_) | Scalar::F32(_) | Scalar::F64(_) => self.as_f64() as i64,
             }),
             DType::F16 => Scalar::F16(f16::from_f32(self.single())),
             DType::BF16 => Scalar::BF16(bf16::from_f32(self.single())),
@@ -166,7 +166,9 @@ impl Scalar {
             Scalar::I64(v) => v as f32,
             Scalar::F32(v) => v,
             // A double holds all of these exactly.
-            other => other.as_f64() as f32,
+            Scalar::Bool(_) | Scalar::I32(_) | Scalar::F16(_) | Scalar::BF16(_) | Scalar::F64(_) => {
+                self.as_f64() as f32
+            }
         }
     }
 

@@ -26,6 +26,15 @@ program wide<F>(g: graph, x: f32[g.src, F], y: f64[g.dst], w: f32[g.edges, F], i
 }
 ";
 
+/// Elements of two bytes as arguments, results and a scalar.
+pub const HALVES: &str = "
+message add(src: {x: f16}, edge: {w: bf16}) -> f16 { edge { src.x * f16(edge.w) } reduce sum }
+program halves(g: graph<N>, x: f16[N], w: bf16[g.edges], k: f16) -> (y: f16[N], z: bf16[N]) {
+    let y = k * add(g, src: {x}, edge: {w});
+    (y, bf16(y))
+}
+";
+
 /// The degrees of sources need the transposed graph; a loop swaps buffers.
 pub const WALK: &str = "
 message pass(src: {r: f64, d: f64}) -> f64 { edge { src.r / src.d } reduce sum }

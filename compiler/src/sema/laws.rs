@@ -208,9 +208,8 @@ fn agree(left: &State, right: &State) -> bool {
 
 fn same(a: &Scalar, b: &Scalar, size: f64) -> bool {
     let tolerance = match a.dtype() {
-        DType::F16 => 2e-2,
-        DType::BF16 => 1e-1,
-        DType::F32 => 1e-4,
+        // Halves were widened: what they round says nothing about the law.
+        DType::F16 | DType::BF16 | DType::F32 => 1e-4,
         DType::F64 => 1e-9,
         DType::I32 | DType::I64 | DType::Bool => return a.same(*b),
     };

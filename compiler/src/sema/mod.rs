@@ -123,7 +123,14 @@ pub fn analyse(module: &ast::Module, sources: &Sources, options: &SemaOptions) -
     let places = Places::default();
     let broken = module.items.iter().any(|item| item.recovered);
     if errors.is_empty() && !broken {
-        let emitter = Emitter { table: &table, bodies: &bodies, sources, limits: &Limits::default(), places: &places };
+        let emitter = Emitter {
+            table: &table,
+            bodies: &bodies,
+            sources,
+            limits: &Limits::default(),
+            places: &places,
+            widened: false,
+        };
         if let Err(diagnostic) = emit_all(emitter, &order, &mut ir) {
             errors.push(*diagnostic);
         }
@@ -174,7 +181,9 @@ fn emit_all(emitter: Emitter<'_>, order: &[usize], ir: &mut Module) -> Result<()
     let of_edges = messages.clone().flat_map(|m| m.reducers.iter().map(move |r| (r, &m.edge)));
     let inside = messages.flat_map(|m| m.edge.reducers.iter().map(move |r| (r, &m.edge)));
     let declared = declared_reducers(emitter, ir)?;
-    for (item, reducer) in emitter.table.reducers.iter().zip(&declared) {
+    let limits = Limits::default();
+    let tried = declared_reducers(Emitter { limits: &limits, widened: true, ..emitter }, ir)?;
+    for (item, reducer) in emitter.table.reducers.iter().zip(&tried) {
         laws::check(reducer, item)?;
     }
     for (reducer, body) in plain.chain(inside).chain(of_edges) {

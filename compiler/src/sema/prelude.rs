@@ -67,7 +67,8 @@ fn compile(element: Option<DType>) -> Vec<Entry> {
     let table = Table::new(&parsed.module, &options, &mut errors);
     let bodies = bodies(&table, &mut errors);
     let (limits, places) = (Limits::default(), Places::default());
-    let emitter = Emitter { table: &table, bodies: &bodies, sources: &sources, limits: &limits, places: &places };
+    let emitter =
+        Emitter { table: &table, bodies: &bodies, sources: &sources, limits: &limits, places: &places, widened: false };
     let reducers = declared_reducers(emitter, &Module::new()).expect("the prelude has code");
     assert!(errors.is_empty(), "the prelude has no errors");
     let positions = bodies.reducers.iter().flatten().map(|body| body.positions());

@@ -29,10 +29,10 @@ pub enum Rule {
     #[error("what is computed is computed with f32, f64 and integers")]
     KernelHalves,
     /// `fma` on a machine without it.
-    #[error("a kernel uses what its machine has")]
+    #[error("a kernel uses what its machine has, and it has no fused multiply-add")]
     MachineFma,
     /// A conversion of `f16` on a machine without it.
-    #[error("a kernel uses what its machine has")]
+    #[error("a kernel uses what its machine has, and it has no conversions of f16")]
     MachineF16c,
 }
 

@@ -311,7 +311,7 @@ fn manifests_and_plans_that_are_wrong_say_where() {
     };
     assert_eq!(
         manifest("\"dtype\":\"f32\"", "\"dtype\":\"f31\""),
-        "the manifest is wrong at $.programs[0].params[1].type.dtype: `\"f31\"` is none of bool, i32, i64, f32, f64"
+        "the manifest is wrong at $.programs[0].params[1].type.dtype: `\"f31\"` is none of bool, i32, i64, f16, bf16, f32, f64"
     );
     assert_eq!(manifest("\"fp\"", "\"fq\""), "the manifest is wrong at $: `fp` is missing");
     assert!(manifest("{", "[").starts_with("the manifest is wrong at $: not JSON"));

@@ -45,7 +45,7 @@ pub(super) fn roundoff(dtype: DType) -> f64 {
         DType::F16 => 2.0f64.powi(-11),
         DType::BF16 => 2.0f64.powi(-8),
         DType::F32 => f64::from(f32::EPSILON) / 2.0,
-        _ => f64::EPSILON / 2.0,
+        DType::F64 | DType::Bool | DType::I32 | DType::I64 => f64::EPSILON / 2.0,
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn underflow(dtype: DType) -> f64 {
         DType::F16 => 2.0f64.powi(-24),
         DType::BF16 => 2.0f64.powi(-133),
         DType::F32 => f64::from(f32::from_bits(1)),
-        _ => f64::from_bits(1),
+        DType::F64 | DType::Bool | DType::I32 | DType::I64 => f64::from_bits(1),
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) fn largest(dtype: DType) -> f64 {
         DType::F16 => 65504.0,
         DType::BF16 => f64::from(f32::from_bits(0x7f7f_0000)),
         DType::F32 => f64::from(f32::MAX),
-        _ => f64::MAX,
+        DType::F64 | DType::Bool | DType::I32 | DType::I64 => f64::MAX,
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use testsuite::lit::Tools;
-use testsuite::models::WALK;
+use testsuite::models::{HALVES, WALK};
 use testsuite::road::{Road, example, model};
 use tiga_abi::{CpuTarget, FpMode};
 use tigac::pack::CompileOptions;
@@ -80,14 +80,15 @@ fn scratch() -> &'static Path {
     })
 }
 
-/// A folder with `heat.tgb` and `walk.tgb`, for the CPU that valgrind knows.
+/// A folder with `heat.tgb`, `walk.tgb` and `halves.tgb`, for the CPU that valgrind knows.
 pub fn bundles() -> &'static Path {
     static DONE: OnceLock<()> = OnceLock::new();
     DONE.get_or_init(|| {
         let options = CompileOptions::new(CpuTarget::X86_64V3, FpMode::Default);
         let heat = example("heat.tg", &SemaOptions::default()).unwrap();
         let walk = model("walk.tg", WALK, &SemaOptions::default()).unwrap();
-        for (name, module) in [("heat.tgb", heat), ("walk.tgb", walk)] {
+        let halves = model("halves.tg", HALVES, &SemaOptions::default()).unwrap();
+        for (name, module) in [("heat.tgb", heat), ("walk.tgb", walk), ("halves.tgb", halves)] {
             let road = Road::of_domain(&module, options.clone()).unwrap();
             std::fs::write(scratch().join(name), road.bytes).unwrap();
         }

@@ -58,6 +58,13 @@ fn the_library_keeps_its_promises_to_a_host_in_c() {
 }
 
 #[test]
+fn halves_are_passed_as_their_bits() {
+    let program = Host::c("tests/embedding/halves.c").compile("halves");
+    let printed = run(&mut shell(&program, &[bundles().join("halves.tgb").to_str().unwrap()]));
+    assert_eq!(printed, "4000 4200 4400 4500 3c00\n4000 4040 4080 40a0 3f80\n");
+}
+
+#[test]
 fn kernels_linked_ahead_of_time_load_nothing() {
     let folder = linked_heat();
     let object = folder.join("heat.o");

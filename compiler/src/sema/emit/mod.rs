@@ -59,6 +59,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) sources: &'a Sources,
     pub(crate) limits: &'a Limits,
     pub(crate) places: &'a Places,
+    /// Writes `f32` in place of `f16` and `bf16`: laws are tried without their rounding.
+    pub(crate) widened: bool,
 }
 
 /// What stands at each place that the IR names: the shortest expression that something was written for.
@@ -174,7 +176,7 @@ impl<'a> Frame<'a> {
     /// The IR type of a tensor type, in terms of the function being written.
     fn tensor(&self, ty: &Ty) -> Option<tiga_ir::TensorType> {
         match ty {
-            Ty::Tensor(t) => Some(t.lower(&self.body.decided, &self.map)),
+            Ty::Tensor(t) => Some(self.emitter.widen(t.lower(&self.body.decided, &self.map))),
             _ => None,
         }
     }
@@ -184,6 +186,6 @@ impl<'a> Frame<'a> {
     }
 
     fn dtype(&self, elem: super::infer::Elem) -> DType {
-        super::ty::decide(elem, &self.body.decided)
+        self.emitter.widen(tiga_ir::TensorType::scalar(super::ty::decide(elem, &self.body.decided))).dtype
     }
 }

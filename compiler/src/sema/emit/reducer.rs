@@ -13,14 +13,27 @@ use tiga_ir::{
 };
 
 impl Emitter<'_> {
+    /// The type as it is, or without halves.
+    pub(super) fn widen(self, ty: TensorType) -> TensorType {
+        if self.widened { ty.with_dtype(ty.dtype.accumulator()) } else { ty }
+    }
+
+    /// The type of a declared value.
+    fn tensor(self, ty: &Ty) -> Option<TensorType> {
+        match ty {
+            Ty::Tensor(t) => Some(self.widen(t.lower(&[], &Substitution::new()))),
+            _ => None,
+        }
+    }
+
     /// A reducer item.
     ///
     /// # Errors
     /// Inlining made too much of it; or the checker let something pass that the IR refuses.
     pub(crate) fn reducer(self, item: &Item<'_>, body: &ReducerBody, module: &Module) -> Emit<Reducer> {
         let signature = &item.callable.signature;
-        let state: Vec<TensorType> = item.state.iter().filter_map(|p| tensor(&p.ty)).collect();
-        let mut message: Vec<TensorType> = signature.params.iter().filter_map(|p| tensor(&p.ty)).collect();
+        let state: Vec<TensorType> = item.state.iter().filter_map(|p| self.tensor(&p.ty)).collect();
+        let mut message: Vec<TensorType> = signature.params.iter().filter_map(|p| self.tensor(&p.ty)).collect();
         let positions = body.positions();
         message.extend(positions.iter().map(|_| TensorType::scalar(DType::I64)));
         let both = [state.as_slice(), &state].concat();
@@ -46,7 +59,7 @@ impl Emitter<'_> {
                 .members()
                 .unwrap_or_else(|| vec![signature.result.clone()])
                 .iter()
-                .filter_map(tensor)
+                .filter_map(|ty| self.tensor(ty))
                 .collect(),
             empty: self.numbers(&body.empty)?,
             laws: body.laws,
@@ -88,13 +101,6 @@ fn name(index: usize) -> Symbol {
     format!("r{index}").into()
 }
 
-fn tensor(ty: &Ty) -> Option<TensorType> {
-    match ty {
-        Ty::Tensor(t) => Some(t.lower(&[], &Substitution::new())),
-        _ => None,
-    }
-}
-
 /// The code of one reducer being written.
 struct Writer<'a, 'c> {
     emitter: Emitter<'a>,
@@ -123,7 +129,7 @@ impl Writer<'_, '_> {
             let mut state = Vec::new();
             for (init, part) in body.init.iter().zip(&item.state) {
                 let value = Frame::new(emitter, init, Substitution::new()).single(builder, &init.expr)?;
-                let ty = tensor(&part.ty).unwrap_or(TensorType::scalar(DType::F32));
+                let ty = emitter.tensor(&part.ty).unwrap_or(TensorType::scalar(DType::F32));
                 state.push(match ty.is_scalar() {
                     true => value,
                     false => builder.value(ops::FILL, &[value], Attrs::new().with(Key::Dims, Attr::Dims(ty)))?,
