@@ -21,6 +21,8 @@ pub(crate) fn add_table<'c>(
     let mut rows = Vec::new();
     for name in kernels {
         let entry = module.get_function(name).ok_or_else(|| LlvmError::UnknownFunction(name.to_owned()))?;
+        // Reached through the table only: two objects in one program may have kernels of the same names.
+        entry.set_linkage(Linkage::Internal);
         let text = constant(module, &context.const_string(name.as_bytes(), true));
         rows.push(row.const_named_struct(&[text.into(), entry.as_global_value().as_pointer_value().into()]));
     }

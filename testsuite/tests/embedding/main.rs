@@ -69,6 +69,8 @@ fn kernels_linked_ahead_of_time_load_nothing() {
     let folder = linked_heat();
     let object = folder.join("heat.o");
     let include = format!("-I{}", folder.display());
+    let names = run(&mut shell("nm", &["-g", "--defined-only", "--format=just-symbols", object.to_str().unwrap()]));
+    assert_eq!(names, "tiga_linked_heat\n", "two objects in one program meet in nothing else");
     let host = || Host::c("../examples/embed/c/linked.c").with(&include).with(object.to_str().unwrap());
     assert_eq!(run(&mut shell(host().compile("linked"), &[])), HEAT);
     let alone = host().with("tests/embedding/no_dlopen.c").of_static_library().compile("linked-alone");
