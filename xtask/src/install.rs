@@ -22,13 +22,17 @@ pub struct Options {
 const SCRIPTS: &[(&str, &str)] =
     &[("xtask/install/install.sh", "install.sh"), ("xtask/install/uninstall.sh", "share/tiga/uninstall.sh")];
 
+/// What an installation has put below the prefix, written before anything else.
+const LIST: &str = "share/tiga/installed.txt";
+
 /// Builds, lays out in the target folder, and has the script install that a tarball has too.
 pub fn run(options: &Options) -> Result<()> {
     let prefix = std::path::absolute(&options.prefix).context("the prefix is no path")?;
     if options.uninstall {
-        let script = prefix.join(SCRIPTS[1].1);
-        ensure!(script.exists(), "nothing is installed in {}: no {}", prefix.display(), script.display());
-        return shell::run(shell::command("sh").arg(script));
+        let list = prefix.join(LIST);
+        ensure!(list.exists(), "nothing is installed in {}: no {}", prefix.display(), list.display());
+        // Not the prefix's own copy, which an installation that broke off may lack.
+        return shell::run(shell::command("sh").arg(shell::root().join(SCRIPTS[1].0)).arg(prefix));
     }
     let built = match &options.from {
         Some(folder) => std::path::absolute(folder).context("the folder is no path")?,
