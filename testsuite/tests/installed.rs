@@ -11,6 +11,9 @@ use testsuite::lit::Tools;
 /// What every host prints for the heat example.
 const HEAT: &str = "11.1 8.2 17.3\n";
 
+/// How many hosts each script of the page runs, at its end: in C, in C++ and C, in Rust.
+const HOSTS: [usize; 3] = [1, 2, 1];
+
 /// The page whose commands are run, and the list of what is installed.
 const PAGE: &str = "../docs/embedding.md";
 const LIST: &str = "goldens/installed.txt";
@@ -32,13 +35,13 @@ fn a_prefix_is_enough_for_hosts_and_goes_without_a_trace() {
     // As someone works with it: in a copy of the examples.
     let work = folder.join("work");
     run(Command::new("cp").arg("-r").arg(prefix.join("share/tiga/examples")).arg(&work));
-    let mut scripts = 0;
-    for script in page().split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+    let page = page();
+    let scripts: Vec<&str> = page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(scripts.len(), HOSTS.len(), "C, C++ and Rust");
+    for (script, hosts) in scripts.iter().zip(HOSTS) {
         let printed = run(alone(&prefix, &work).args(["-euc", script]));
-        assert!(printed.ends_with(HEAT), "{script}\n{printed}");
-        scripts += 1;
+        assert!(printed.ends_with(&HEAT.repeat(hosts)), "{script}\n{printed}");
     }
-    assert_eq!(scripts, 3, "C, C++ and Rust");
     for host in ["heat", "build/heat_cpp", "build/heat_c"] {
         no_llvm(&prefix, &work.join(host));
     }

@@ -38,6 +38,7 @@ pub fn make(laid_out: &Path, work: &Path, out: &Path) -> Result<PathBuf> {
     stage::write(&usr.join(COPYRIGHT.1), COPYRIGHT.0)?;
     shell::run(shell::command("gzip").args(["-9nr"]).arg(usr.join("share/man/man1")))?;
     describe(work, &usr)?;
+    stage::modes(&work.join("root"), &usr.join("bin"))?;
     let name = format!("tiga_{}_amd64.deb", env!("CARGO_PKG_VERSION"));
     let package = out.join(name);
     let mut build = shell::command("dpkg-deb");

@@ -96,7 +96,7 @@ pub fn make(built: &Path, folder: &Path) -> Result<()> {
         about(&find(built, command)?, command, folder)?;
     }
     notices::write(&folder.join("share/doc/tiga"))?;
-    modes(folder)
+    modes(folder, &folder.join("bin"))
 }
 
 /// A file that cargo built: commands lie in the folder itself, libraries perhaps among the dependencies of tests.
@@ -141,11 +141,12 @@ fn with_members(manifest: &str, members: &[&str]) -> Result<String> {
     Ok(format!("{before}members = [{}]{after}", members.join(", ")))
 }
 
-/// Commands and scripts may be run by all, everything else may be read by all, whoever built it.
-fn modes(folder: &Path) -> Result<()> {
-    for path in walk(folder)? {
+/// What lies in `programs`, and scripts, may be run by all, everything else may be read by all, whoever built it and
+/// under whatever umask.
+pub fn modes(folder: &Path, programs: &Path) -> Result<()> {
+    for path in std::iter::once(folder.to_owned()).chain(walk(folder)?) {
         let kind = path.symlink_metadata().with_context(|| format!("cannot look at {}", path.display()))?;
-        let runs = kind.is_dir() || path.extension().is_some_and(|e| e == "sh") || path.starts_with(folder.join("bin"));
+        let runs = kind.is_dir() || path.extension().is_some_and(|e| e == "sh") || path.starts_with(programs);
         if !kind.is_symlink() {
             let mode = fs::Permissions::from_mode(if runs { 0o755 } else { 0o644 });
             fs::set_permissions(&path, mode).with_context(|| format!("cannot set the mode of {}", path.display()))?;
