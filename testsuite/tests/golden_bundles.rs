@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
-use std::collections::BTreeMap;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -11,8 +12,12 @@ use tiga_bundle::{Bundle, BundleError, Contents};
 use tiga_formats::{Limits, open_array};
 
 /// A folder for each version, in it one for each bundle: `bundle.tgb`, `arguments` (those of `tiga run`, one a line),
-/// the files that they name, and `NAME.expected.npy` for each result.
+/// the files that they name, and `NAME.expected.npy` for each result. Beside it lies `VERSION.sha256`, the list of its
+/// files as `sha256sum` writes and checks it.
 const BUNDLES: &str = "goldens/bundles";
+
+/// Says which versions are released, and which one is not yet: only its bundles may be written again.
+const CHANGELOG: &str = "../CHANGELOG.md";
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -88,6 +93,72 @@ fn a_bundle_of_another_format_is_refused_by_name() {
     refused(tools, &folder.join("later.tgb"), &[]);
 }
 
+#[test]
+fn what_versions_left_behind_is_as_listed() {
+    let tools = tools();
+    let bundles = tools.root.join(BUNDLES);
+    let mut versions: BTreeSet<String> = released(&changelog(tools)).map(String::from).collect();
+    for entry in fs::read_dir(&bundles).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        versions.insert(name.strip_suffix(".sha256").unwrap_or(&name).to_owned());
+    }
+    for version in versions {
+        let listed = fs::read_to_string(list(&bundles, &version));
+        let listed = listed.unwrap_or_else(|error| panic!("{version} has no list of what it left: {error}"));
+        assert_eq!(listed, sums(&bundles, &version), "{version}: what a version left behind is never changed");
+    }
+}
+
+#[test]
+fn only_what_is_new_or_not_released_is_written() {
+    let text =
+        "# Changelog\n\n## [Unreleased]: 0.2.0\n\n- [0.3.0]\n\n## [0.1.1]: 2027-01-02\n\n## [0.1.0] - 2026-12-01\n";
+    assert_eq!(released(text).collect::<Vec<_>>(), ["0.1.1", "0.1.0"]);
+    assert!(may_write(text, "0.2.0", true), "it is not released");
+    assert!(may_write(text, "0.3.0", false), "it left nothing yet");
+    assert!(!may_write(text, "0.1.0", true) && !may_write(text, "0.1.0", false), "it is released");
+    assert!(!may_write(text, "0.3.0", true), "it is there, and not known as unreleased");
+    assert!(!may_write("", "0.1.0", true), "nothing says that it is not released");
+}
+
+/// The versions with a heading of their own.
+fn released(changelog: &str) -> impl Iterator<Item = &str> {
+    let headings = changelog.lines().filter_map(|line| line.strip_prefix("## [")?.split(']').next());
+    headings.filter(|name| *name != "Unreleased")
+}
+
+fn may_write(changelog: &str, version: &str, there: bool) -> bool {
+    let open = changelog.lines().find_map(|line| line.strip_prefix("## [Unreleased]: "));
+    released(changelog).all(|name| name != version) && (!there || open.map(str::trim) == Some(version))
+}
+
+fn changelog(tools: &Tools) -> String {
+    fs::read_to_string(tools.root.join(CHANGELOG)).unwrap()
+}
+
+fn list(bundles: &Path, version: &str) -> PathBuf {
+    bundles.join(format!("{version}.sha256"))
+}
+
+/// A line for each file that a version left behind, in order.
+fn sums(bundles: &Path, version: &str) -> String {
+    let mut lines = Vec::new();
+    let mut inside = vec![bundles.join(version)];
+    while let Some(folder) = inside.pop() {
+        for path in fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                inside.push(path);
+                continue;
+            }
+            let digest = Sha256::digest(fs::read(&path).unwrap());
+            let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            lines.push((path.strip_prefix(bundles).unwrap().display().to_string(), digest));
+        }
+    }
+    lines.sort();
+    lines.iter().map(|(path, digest)| format!("{digest}  {path}\n")).collect()
+}
+
 /// The commands; with `BLESS=1` the samples are written before any test reads them.
 fn tools() -> &'static Tools {
     static TOOLS: OnceLock<Tools> = OnceLock::new();
@@ -147,11 +218,15 @@ fn refused(tools: &Tools, file: &Path, arguments: &[&str]) {
     assert!(output.status.code() == Some(1) && said.contains("the bundle has format "), "{said}");
 }
 
-/// Writes the samples of this version; those of others are never touched.
+/// Writes the samples of this version, unless it is released, and their list; those of others are never touched.
 fn bless(tools: &Tools) {
+    let bundles = tools.root.join(BUNDLES);
+    let there = bundles.join(VERSION).exists() || list(&bundles, VERSION).exists();
+    assert!(may_write(&changelog(tools), VERSION, there), "{VERSION} is released: its bundles are not written again");
+    // A sample that is no more must not stay.
+    let _ = fs::remove_dir_all(bundles.join(VERSION));
     for sample in &SAMPLES {
-        let folder = tools.root.join(BUNDLES).join(VERSION).join(sample.example);
-        let _ = fs::remove_dir_all(&folder);
+        let folder = bundles.join(VERSION).join(sample.example);
         fs::create_dir_all(&folder).unwrap();
         for argument in sample.arguments {
             let file = argument.split('=').nth(1).unwrap_or_default();
@@ -172,6 +247,7 @@ fn bless(tools: &Tools) {
             tiga_formats::save_array(&folder.join(format!("{name}.expected.npy")), &array).unwrap();
         }
     }
+    fs::write(list(&bundles, VERSION), sums(&bundles, VERSION)).unwrap();
 }
 
 fn without_ir(bundle: &Bundle) -> Vec<u8> {
