@@ -34,16 +34,16 @@ impl Site {
 
 /// What the symbols of a callee stand for, with the argument that decided it.
 #[derive(Default)]
-pub(super) struct Bindings {
+pub(super) struct Bindings<'s> {
     pub(super) map: Substitution,
     places: Vec<(Symbol, Span)>,
     /// Arguments that were refused: what they decided is doubtful.
     refused: Vec<Span>,
     /// The function or program that is called, which may declare parameters over sets; a message may not.
-    callee: Option<Signature>,
+    callee: Option<&'s Signature>,
 }
 
-impl Bindings {
+impl Bindings<'_> {
     fn bind(&mut self, symbol: &Symbol, value: Poly, span: Span) {
         if !self.map.contains_key(symbol) {
             self.map.insert(symbol.clone(), value);
@@ -164,7 +164,7 @@ impl Checker<'_> {
 
     /// Checks arguments against parameters; the callee's symbols, or `None` if something was reported.
     pub(super) fn unify(&mut self, signature: &Signature, args: &[Option<Expr>], site: Site) -> Option<Substitution> {
-        let mut bindings = Bindings { callee: Some(signature.clone()), ..Bindings::default() };
+        let mut bindings = Bindings { callee: Some(signature), ..Bindings::default() };
         let pairs = || signature.params.iter().zip(args).filter_map(|(p, a)| Some((p, a.as_ref()?)));
         for (param, arg) in pairs() {
             bindings.infer(&param.ty, &arg.ty, arg.span);
@@ -178,7 +178,13 @@ impl Checker<'_> {
     }
 
     /// One argument against a parameter's type.
-    pub(super) fn argument(&mut self, bindings: &mut Bindings, param: &Ty, arg: &Expr, place: (Span, &str)) -> bool {
+    pub(super) fn argument(
+        &mut self,
+        bindings: &mut Bindings<'_>,
+        param: &Ty,
+        arg: &Expr,
+        place: (Span, &str),
+    ) -> bool {
         if arg.ty.is_error() || param.is_error() {
             return false;
         }
@@ -212,7 +218,7 @@ impl Checker<'_> {
                 diagnostic = diagnostic.also(decided, format!("`{symbol}` is `{}` here", bindings.map[&symbol]));
             }
         }
-        diagnostic = match (&bindings.callee, &arg.ty, param) {
+        diagnostic = match (bindings.callee, &arg.ty, param) {
             (Some(callee), Ty::Tensor(Tensor { set: Some(set), dims, .. }), Ty::Tensor(p))
                 if p.set.is_none() && p.dims.len() == dims.len() =>
             {
@@ -227,7 +233,7 @@ impl Checker<'_> {
     }
 
     /// Whether every symbol of the callee is known.
-    pub(super) fn all_bound(&mut self, signature: &Signature, bindings: &Bindings, site: Site) -> bool {
+    pub(super) fn all_bound(&mut self, signature: &Signature, bindings: &Bindings<'_>, site: Site) -> bool {
         for (symbol, generic) in &signature.generics {
             if bindings.map.contains_key(symbol) {
                 continue;
@@ -254,7 +260,7 @@ fn free<'n>(names: &[&'n str], args: &[ast::Arg]) -> Vec<&'n str> {
     names.iter().copied().filter(|name| !named(name)).skip(by_place).collect()
 }
 
-impl Bindings {
+impl Bindings<'_> {
     fn place(&self, symbol: &Symbol) -> Option<Span> {
         self.places.iter().find(|(s, _)| s == symbol).map(|(_, span)| *span)
     }

@@ -197,7 +197,9 @@ impl Checker<'_> {
             let error = SemaError::Relation { name: name.text.clone() }.at(name.span);
             return self.fail(error.help("make it a parameter, `g: graph<N>`, and read it from a file"), span);
         }
-        self.evaluate(args);
+        if !habit::is_of_extents(&name.text) {
+            self.evaluate(args);
+        }
         let error = SemaError::UnknownFunction { name: name.text.clone() }.at(name.span).label("not found");
         let items = self.table.names(|e| matches!(e, Entry::Message(_) | Entry::Function(_) | Entry::Program(_)));
         // Nothing calls itself.
@@ -208,16 +210,16 @@ impl Checker<'_> {
         if let Some(help) = self.reducer_called(&name.text) {
             return self.fail(error.help(help), span);
         }
-        let diagnostic = match habit::function(&name.text).or_else(|| nearest(&name.text, candidates)) {
-            Some(near) if habit::function(&name.text).is_some() => error.suggest(name.span, habit::NAME, near),
-            Some(near) => {
+        let diagnostic = match (habit::function(&name.text, args), nearest(&name.text, candidates)) {
+            (Some(meant), _) => meant.say(error, name.span),
+            (None, Some(near)) => {
                 let error = match self.table.place(near) {
                     Some(place) => error.also(place, format!("`{near}` is declared here")),
                     None => error,
                 };
                 error.suggest(name.span, "a function with a similar name exists", near)
             }
-            None => error,
+            (None, None) => error,
         };
         self.fail(diagnostic, span)
     }

@@ -9,9 +9,10 @@ use super::super::ty::{Tensor, Ty};
 use super::Checker;
 use super::builtin::integer;
 use super::expr::name_of;
+use std::ops::Range;
 use tiga_abi::Symbol;
 use tiga_source::{Diagnostic, Span};
-use tiga_syntax::ast::{self, ExprKind};
+use tiga_syntax::ast::{self, ArgKind, ExprKind};
 
 /// What is said before the name of this language.
 pub(super) const NAME: &str = "this is its name here";
@@ -23,52 +24,108 @@ const AXIS: [&str; 3] = ["dim", "dims", "axes"];
 const ALONG_AN_AXIS: [&str; 10] =
     ["sum", "mean", "prod", "max", "min", "softmax", "log_softmax", "cumsum", "slice", "take"];
 
+/// What a name of another library means.
+#[derive(Clone, Copy)]
+pub(super) enum Meant {
+    /// This name, with the rest as it is written.
+    Name(&'static str),
+    /// Something that is written otherwise, said in a sentence.
+    Otherwise(&'static str),
+}
+
 /// What other libraries call a reducer.
-const REDUCERS: [(&str, &str); 14] = [
-    ("add", "sum"),
-    ("plus", "sum"),
-    ("total", "sum"),
-    ("average", "mean"),
-    ("avg", "mean"),
-    ("maximum", "max"),
-    ("amax", "max"),
-    ("minimum", "min"),
-    ("amin", "min"),
-    ("mul", "prod"),
-    ("product", "prod"),
-    ("var", "variance"),
-    ("softmax", "online_softmax"),
-    ("topk", "top<8>"),
+const REDUCERS: [(&str, Meant); 14] = [
+    ("add", Meant::Name("sum")),
+    ("plus", Meant::Name("sum")),
+    ("total", Meant::Name("sum")),
+    ("average", Meant::Name("mean")),
+    ("avg", Meant::Name("mean")),
+    ("maximum", Meant::Name("max")),
+    ("amax", Meant::Name("max")),
+    ("minimum", Meant::Name("min")),
+    ("amin", Meant::Name("min")),
+    ("mul", Meant::Name("prod")),
+    ("product", Meant::Name("prod")),
+    ("var", Meant::Name("variance")),
+    (
+        "softmax",
+        Meant::Otherwise(
+            "`online_softmax` reduces a score and a value, `edge { (score, value) }`, to the sum of the values, each \
+             times the softmax of its score",
+        ),
+    ),
+    ("topk", Meant::Otherwise("`top<K>` keeps the K greatest and where they stand, with a number for K: `top<3>`")),
 ];
+
+/// What another library calls a function.
+struct Function {
+    theirs: &'static str,
+    ours: &'static str,
+    /// With how many arguments before the named ones both are called alike; none if they never are.
+    alike: Range<usize>,
+    /// How it is called here.
+    here: &'static str,
+}
+
+const fn function_of(theirs: &'static str, ours: &'static str, alike: Range<usize>, here: &'static str) -> Function {
+    Function { theirs, ours, alike, here }
+}
 
 /// What other libraries call a function.
-const FUNCTIONS: [(&str, &str); 12] = [
-    ("cat", "concat"),
-    ("concatenate", "concat"),
-    ("arange", "iota"),
-    ("range", "iota"),
-    ("view", "reshape"),
-    ("permute", "transpose_axes"),
-    ("swapaxes", "transpose_axes"),
-    ("index_select", "take"),
-    ("maximum", "max"),
-    ("minimum", "min"),
-    ("average", "mean"),
-    ("full", "fill"),
+const FUNCTIONS: [Function; 12] = [
+    function_of("cat", "concat", 1..usize::MAX, "`concat(a, b)` joins along the last axis"),
+    function_of("concatenate", "concat", 1..usize::MAX, "`concat(a, b)` joins along the last axis"),
+    function_of("arange", "iota", 1..2, "`iota(K)` counts from 0 to K - 1"),
+    function_of("range", "iota", 1..2, "`iota(K)` counts from 0 to K - 1"),
+    function_of("view", "reshape", 2..3, "`reshape(x, [H, D])` takes the new extents as one list"),
+    function_of("permute", "transpose_axes", 0..0, "`transpose_axes(x, i, j)` exchanges two axes"),
+    function_of("swapaxes", "transpose_axes", 3..4, "`transpose_axes(x, i, j)` exchanges two axes"),
+    function_of("index_select", "take", 0..0, "`take(x, ids, axis: i)` takes the elements `ids` of an axis"),
+    function_of("maximum", "max", 2..3, "`max(a, b)` gives the greater of two"),
+    function_of("minimum", "min", 2..3, "`min(a, b)` gives the lesser of two"),
+    function_of("average", "mean", 1..2, "`mean(x, axis: i)` gives the mean over an axis"),
+    function_of("full", "fill", 2..3, "`fill([N, F], value)` repeats a scalar"),
 ];
 
-fn meant(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
-    table.iter().find(|(habit, _)| *habit == name).map(|(_, ours)| *ours)
-}
+/// Functions that take extents in brackets.
+const WITH_EXTENTS: [&str; 2] = ["reshape", "fill"];
+
+/// Functions whose first argument is a set or extents, which are no values.
+const OF_EXTENTS: [&str; 2] = ["iota", "fill"];
 
 /// The reducer that a name of another library means.
-pub(super) fn reducer(name: &str) -> Option<&'static str> {
-    meant(&REDUCERS, name)
+pub(super) fn reducer(name: &str) -> Option<Meant> {
+    REDUCERS.iter().find(|(theirs, _)| *theirs == name).map(|(_, meant)| *meant)
 }
 
-/// The function that a name of another library means.
-pub(super) fn function(name: &str) -> Option<&'static str> {
-    meant(&FUNCTIONS, name)
+/// Whether a name of another library means a function whose first argument is no value.
+pub(super) fn is_of_extents(name: &str) -> bool {
+    FUNCTIONS.iter().any(|function| function.theirs == name && OF_EXTENTS.contains(&function.ours))
+}
+
+/// The function that a name of another library means with these arguments.
+pub(super) fn function(name: &str, args: &[ast::Arg]) -> Option<Meant> {
+    let function = FUNCTIONS.iter().find(|function| function.theirs == name)?;
+    let named = |arg: &&ast::Arg| matches!(arg.kind, ArgKind::Named(_));
+    let places = args.iter().filter(|arg| !named(arg)).count();
+    let fits = |arg: &ast::Arg| match (&arg.kind, &arg.value.kind) {
+        (ArgKind::Named(name), _) => name.text == "axis" && ALONG_AN_AXIS.contains(&function.ours),
+        (ArgKind::AtMost, _) | (_, ExprKind::Tuple(_)) => false,
+        (ArgKind::Positional, ExprKind::List(_)) => WITH_EXTENTS.contains(&function.ours),
+        (ArgKind::Positional, _) => true,
+    };
+    let alike = function.alike.contains(&places) && args.iter().all(fits);
+    Some(if alike { Meant::Name(function.ours) } else { Meant::Otherwise(function.here) })
+}
+
+impl Meant {
+    /// Says it of what stands at `span`.
+    pub(super) fn say(self, diagnostic: Diagnostic, span: Span) -> Diagnostic {
+        match self {
+            Meant::Name(ours) => diagnostic.suggest(span, NAME, ours),
+            Meant::Otherwise(how) => diagnostic.help(how),
+        }
+    }
 }
 
 /// The parameter that a name of another library means.
@@ -207,21 +264,76 @@ impl Checker<'_> {
     }
 }
 
-/// A slice of constants that is certainly outside, in words for under the caret; nothing where sizes decide.
-pub(super) fn outside(begin: Option<i64>, end: Option<i64>, extent: Option<i64>) -> Option<String> {
-    match (begin, end, extent) {
-        (Some(begin), Some(end), _) if begin > end => Some(format!("begins at {begin}, after its end at {end}")),
-        (_, Some(end), Some(extent)) if end > extent => {
-            Some(format!("ends at {end}, and the axis has {extent} elements"))
-        }
-        (Some(begin), _, Some(extent)) if begin > extent => {
-            Some(format!("begins at {begin}, and the axis has {extent} elements"))
-        }
-        _ => None,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::Front;
+    use crate::sema::SemaOptions;
 
-/// What to do with a pair of a slice that sizes decide.
-pub(super) fn slice_error(begin: String, end: String, extent: String, certain: bool) -> SemaError {
-    if certain { SemaError::SliceOutside { begin, end, extent } } else { SemaError::Slice { begin, end, extent } }
+    fn front(text: &str) -> Front {
+        Front::of_text("model.tg", text.to_owned(), &SemaOptions::default()).unwrap()
+    }
+
+    /// Whether the one finding has a suggestion, which then makes a right model of a wrong one, or else a help.
+    #[track_caller]
+    fn is_suggested(text: &str, ours: &str) -> bool {
+        let wrong = front(text);
+        let [finding] = wrong.diagnostics.as_slice() else { panic!("not one finding\n{text}") };
+        let shown = finding.render(&wrong.sources, false);
+        assert!(shown.contains(ours), "`{ours}` is not in\n{shown}");
+        let [suggestion] = finding.suggestions.as_slice() else {
+            assert!(finding.suggestions.is_empty() && shown.contains("help: "), "{shown}");
+            return false;
+        };
+        let (start, end) = (suggestion.span.start as usize, suggestion.span.end as usize);
+        let new = format!("{}{}{}", &text[..start], suggestion.replacement, &text[end..]);
+        let right = front(&new);
+        let errors: Vec<String> = right.diagnostics.iter().map(|d| d.render(&right.sources, false)).collect();
+        assert!(errors.is_empty(), "{new}\n{}", errors.join("\n"));
+        true
+    }
+
+    #[test]
+    fn every_name_of_a_reducer_compiles_or_is_explained() {
+        for (theirs, meant) in REDUCERS {
+            let text = format!("message m(src: {{h: f32}}) -> f32 {{ edge {{ src.h }} reduce {theirs} }}\n");
+            match meant {
+                Meant::Name(ours) => assert!(is_suggested(&text, ours), "{theirs}"),
+                Meant::Otherwise(how) => assert!(!is_suggested(&text, how), "{theirs}"),
+            }
+        }
+    }
+
+    /// Calls that are the same here but for the name, with the type of the result, and calls that are not.
+    fn calls(theirs: &str) -> (&'static [(&'static str, &'static str)], &'static [&'static str]) {
+        match theirs {
+            "cat" | "concatenate" => (&[("f32[N, 12]", "(h, h, h)")], &["([h, h])", "((h, h))", "(h, h, axis: -1)"]),
+            "arange" | "range" => (&[("i64[N]", "(N)"), ("i64[3]", "(3)")], &["(0, N)"]),
+            "view" => (&[("f32[N, 2, 2]", "(h, [2, 2])")], &["(h, 2, 2)", "(h, (2, 2))"]),
+            "permute" => (&[], &["(h, 0, 1)", "(h, [0, 1])"]),
+            "swapaxes" => (&[("f32[N, 4]", "(h, 1, 1)")], &["(h)"]),
+            "index_select" => (&[], &["(h, 1, iota(2))"]),
+            "maximum" | "minimum" => (&[("f32[N, 4]", "(h, 0.0)")], &["(h)"]),
+            "average" => (&[("f32[N]", "(h, axis: 1)"), ("f32[4]", "(h)")], &["(h, h)"]),
+            "full" => (&[("f32[N, 4]", "([N, 4], 0.0)"), ("f32[N]", "(N, 0.0)")], &["((N, 4), 0.0)"]),
+            _ => panic!("`{theirs}` is not tried"),
+        }
+    }
+
+    #[test]
+    fn every_name_of_a_function_compiles_or_is_explained() {
+        for function in FUNCTIONS {
+            let program = |result: &str, rest: &str| {
+                format!("program p<set N>(h: f32[N, 4]) -> (y: {result}) {{ {}{rest} }}\n", function.theirs)
+            };
+            let (alike, otherwise) = calls(function.theirs);
+            assert_eq!(alike.is_empty(), function.alike.is_empty(), "{}", function.theirs);
+            for (result, rest) in alike {
+                assert!(is_suggested(&program(result, rest), function.ours), "{}{rest}", function.theirs);
+            }
+            for rest in otherwise {
+                assert!(!is_suggested(&program("f32[N]", rest), function.here), "{}{rest}", function.theirs);
+            }
+        }
+    }
 }

@@ -185,10 +185,10 @@ impl<'a> Checker<'a> {
         let error = SemaError::UnknownReducer { name: name.clone() }.at(span).label("not found");
         let mut names: Vec<&str> = self.table.names(|e| matches!(e, Entry::Reducer(_))).collect();
         names.extend(language_reducers().map(|name| -> &str { name }));
-        self.report(match habit::reducer(name).or_else(|| nearest(name, names.iter().copied())) {
-            Some(meant) if habit::reducer(name).is_some() => error.suggest(span, habit::NAME, meant),
-            Some(near) => error.suggest(span, "a reducer with a similar name exists", near),
-            None => {
+        self.report(match (habit::reducer(name), nearest(name, names.iter().copied())) {
+            (Some(meant), _) => meant.say(error, span),
+            (None, Some(near)) => error.suggest(span, "a reducer with a similar name exists", near),
+            (None, None) => {
                 let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
                 error.note(format!("the reducers are {}", names.join(", ")))
             }
@@ -395,7 +395,7 @@ impl<'a> Checker<'a> {
         signature: &Signature,
         values: Vec<Option<Expr>>,
         graph: &Graph,
-        bindings: &mut Bindings,
+        bindings: &mut Bindings<'_>,
     ) -> Option<Vec<Expr>> {
         let mut wanted: Vec<(Ty, Expr, Span, String)> = Vec::new();
         let mut whole = true;

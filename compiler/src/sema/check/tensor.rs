@@ -4,8 +4,8 @@ use super::super::error::SemaError;
 use super::super::hir::{Axis, Composite, Expr, Kind, ReducerUse};
 use super::super::infer::{Domain, Elem};
 use super::super::ty::{Tensor, Ty};
+use super::Checker;
 use super::builtin::integer;
-use super::{Checker, habit};
 use crate::builtin::BuiltinReducer;
 use tiga_abi::{DType, Poly};
 use tiga_ir::ops::{self, never_negative};
@@ -27,6 +27,20 @@ pub(super) const NAMES: [&str; 12] = [
     "cross",
     "contract",
 ];
+
+/// A slice that does not lie in its axis, or is not known to, and why, for under the caret.
+fn slice_error(begin: &Poly, end: &Poly, extent: &Poly) -> (SemaError, String) {
+    let constants = (begin.as_constant(), end.as_constant(), extent.as_constant());
+    let (begin, end, extent) = (begin.to_string(), end.to_string(), extent.to_string());
+    let has = format!("and the axis has {extent} elements");
+    let outside = match constants {
+        (Some(from), Some(to), _) if from > to => format!("begins at {from}, after its end at {to}"),
+        (_, Some(to), Some(all)) if to > all => format!("ends at {to}, {has}"),
+        (Some(from), _, Some(all)) if from > all => format!("begins at {from}, {has}"),
+        _ => return (SemaError::Slice { begin, end, extent }, "not known to lie there".to_owned()),
+    };
+    (SemaError::SliceOutside { begin, end, extent }, outside)
+}
 
 /// The product of extents.
 fn size(dims: &[Poly]) -> Poly {
@@ -186,11 +200,8 @@ impl Checker<'_> {
         let extent = &tensor.dims[feature];
         let parts = [&begin, &end.sub(&begin), &extent.sub(&end)];
         if !parts.into_iter().all(|part| never_negative(part, extent)) {
-            let outside = habit::outside(begin.as_constant(), end.as_constant(), extent.as_constant());
-            let (from, to, of) = (begin.to_string(), end.to_string(), extent.to_string());
-            let error = habit::slice_error(from, to, of, outside.is_some());
-            let place = written[1].span.to(written[2].span);
-            let diagnostic = error.at(place).label(outside.unwrap_or("not known to lie there".to_owned()));
+            let (error, reason) = slice_error(&begin, &end, extent);
+            let diagnostic = error.at(written[1].span.to(written[2].span)).label(reason);
             let diagnostic = diagnostic.also(value.span, format!("this is `{}`", self.show(&value.ty)));
             self.report(self.point_at_declarations(diagnostic, [&value]));
             return None;
