@@ -7,12 +7,12 @@ use crate::call::Call;
 use crate::cancel::CancelToken;
 use crate::context::Context;
 use crate::error::PlanProblem;
-use crate::graph::{Graph, Stored, Units as RowUnits};
+use crate::graph::{Derived, Stored, Units as RowUnits};
 use crate::hooks::{LogLevel, Progress};
 use crate::launch::{Halt, Launch};
 use crate::memory::{Memory, check_room};
 use crate::relations;
-use crate::trace::{Launched, Work, kind};
+use crate::trace::{self, Launched, Work};
 use cranelift_entity::SecondaryMap;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -38,6 +38,8 @@ pub(crate) struct Execution<'c, 'a> {
     /// Keeps derived structures alive while their addresses are in slots.
     rows: Vec<Arc<Stored>>,
     units: Vec<Arc<RowUnits>>,
+    /// Whether a structure was made for what is borrowed at present.
+    made: bool,
     /// Tasks done, and how many there can be at most, if anyone wants to know.
     done: u64,
     at_most: Option<u64>,
@@ -56,7 +58,8 @@ impl<'c, 'a> Execution<'c, 'a> {
         context.log(LogLevel::Info, || begins(call, context, peak));
         let at_most = call.progress.as_ref().and_then(|_| tasks_at_most(plan, &plan.root));
         let (slots, owned, rows, units) = Default::default();
-        let mut execution = Self { call, context, plan, slots, owned, rows, units, done: 0, at_most, launched: None };
+        let mut execution =
+            Self { call, context, plan, slots, owned, rows, units, made: false, done: 0, at_most, launched: None };
         for (id, resource) in &plan.resources {
             if resource.owner == Owner::Borrowed || resource.owner == Owner::Derived {
                 execution.slots[id] = execution.borrow_traced(&resource.name)?;
@@ -95,14 +98,10 @@ impl<'c, 'a> Execution<'c, 'a> {
 
     /// [`Self::borrow`], with a span if something was derived for it.
     fn borrow_traced(&mut self, name: &'a str) -> Result<Option<Slot>, RuntimeError> {
-        let relation = Relation::of_resource(name).filter(|_| self.context.trace.is_some());
-        let Some((relation, _)) = relation else { return self.borrow(name) };
-        let graphs = relation.graphs().into_iter().filter_map(|graph| self.call.graphs.get(graph).cloned());
-        let graphs: Vec<Graph> = graphs.collect();
-        let derived = || graphs.iter().map(Graph::derived).sum::<usize>();
-        let (begun, before) = (self.context.begin(), derived());
+        let begun = self.context.begin();
+        self.made = false;
         let outcome = self.borrow(name);
-        if !graphs.is_empty() && (derived() > before || outcome.is_err()) {
+        if self.made || outcome.is_err() {
             self.context.end(begun, || Work::Derive { part: name });
         }
         outcome
@@ -118,11 +117,13 @@ impl<'c, 'a> Execution<'c, 'a> {
             return Ok(Some(Slot { address: array.bytes.as_ptr().cast_mut(), bytes: array.bytes.len() }));
         }
         let Some((relation, part)) = Relation::of_resource(name) else { return Ok(None) };
-        let Some(stored) = self.stored(&relation)? else { return Ok(None) };
+        let Some(Derived { parts: stored, made }) = self.stored(&relation)? else { return Ok(None) };
+        self.made = made;
         let unknown = || PlanProblem::Part(name.to_owned());
         if let Some((part, leaf)) = part.split_once('.') {
             let leaf: i64 = leaf.parse().ok().filter(|n| *n > 0).ok_or_else(|| self.problem(unknown()))?;
-            let units = stored.units(leaf, self.call.cancel.as_ref())?;
+            let Derived { parts: units, made } = stored.units(leaf, self.call.cancel.as_ref())?;
+            self.made |= made;
             let slot = match part {
                 "long_rows" => slot_of(&units.long_rows),
                 "leaf_base" => slot_of(&units.leaf_base),
@@ -144,7 +145,7 @@ impl<'c, 'a> Execution<'c, 'a> {
     }
 
     /// A relation of this program's graphs, built if it must be.
-    fn stored(&self, relation: &Relation) -> Result<Option<Arc<Stored>>, RuntimeError> {
+    fn stored(&self, relation: &Relation) -> Result<Option<Derived<Stored>>, RuntimeError> {
         let graphs = |name: &str| self.call.graphs.get(name).cloned();
         relations::stored(relation, &graphs, self.call.cancel.as_ref())
     }
@@ -156,7 +157,12 @@ impl<'c, 'a> Execution<'c, 'a> {
             self.launched = None;
             let outcome = self.allocate_written(task).and_then(|()| self.task(task));
             let kernel = self.launched.take();
-            self.context.end(begun, || Work::Task { task: &task.name, body: &body.name, kind: kind(task), kernel });
+            self.context.end(begun, || Work::Task {
+                task: &task.name,
+                body: &body.name,
+                kind: trace::TaskKind::of(task),
+                kernel,
+            });
             outcome?;
             self.report(&task.name);
         }
@@ -264,7 +270,7 @@ impl<'c, 'a> Execution<'c, 'a> {
         let of = |text: &str, leaf: i64| {
             let stored = Relation::parse(text).map(|relation| self.stored(&relation)).transpose()?.flatten();
             let stored = stored.ok_or_else(|| self.problem(PlanProblem::Part(text.to_owned())))?;
-            stored.units(leaf, self.call.cancel.as_ref())
+            stored.parts.units(leaf, self.call.cancel.as_ref()).map(|units| units.parts)
         };
         Ok(match units {
             Units::Once => 1,

@@ -7,6 +7,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tiga_formats::{Csr, Indices};
 
+/// A structure that belongs to a graph.
+#[derive(Debug)]
+pub(crate) struct Derived<T> {
+    /// Its arrays.
+    pub(crate) parts: Arc<T>,
+    /// Whether this call made it, or something that it is made of.
+    pub(crate) made: bool,
+}
+
 /// A graph, validated. Cheap to clone; derived structures are shared by the clones.
 #[derive(Clone, Debug)]
 pub struct Graph {
@@ -84,30 +93,26 @@ impl Graph {
         self.inner.plain.rows.col.len()
     }
 
-    /// How many structures have been derived, of it alone or of it first.
-    pub(crate) fn derived(&self) -> usize {
-        let transposed = self.inner.transposed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let made: Vec<Arc<Stored>> = self.made().iter().map(Made::stored).chain(transposed).collect();
-        let stored = made.iter().chain([&self.inner.plain]);
-        made.len()
-            + stored.map(|stored| stored.units.lock().unwrap_or_else(PoisonError::into_inner).len()).sum::<usize>()
-    }
-
     /// The graph or its transpose, which is made once. Nothing is kept of one that was cancelled.
-    pub(crate) fn stored(&self, transposed: bool, cancel: Option<&CancelToken>) -> Result<Arc<Stored>, RuntimeError> {
+    pub(crate) fn stored(
+        &self,
+        transposed: bool,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Derived<Stored>, RuntimeError> {
         let plain = &self.inner.plain;
         if !transposed {
-            return Ok(plain.clone());
+            return Ok(Derived { parts: plain.clone(), made: false });
         }
         // A poisoned lock means that a builder panicked; it holds either nothing or a finished structure.
         let mut slot = self.inner.transposed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stored) = &*slot {
-            return Ok(stored.clone());
+            return Ok(Derived { parts: stored.clone(), made: false });
         }
         // Two starts a row, while it is built, and a column and a number an edge.
         let (nodes, edges) = (plain.rows.num_src as u64, plain.rows.col.len() as u64);
         check_room(16 * (nodes + 1) + 12 * edges, || format!("the transpose of a graph of {edges} edges"))?;
-        Ok(slot.insert(Arc::new(Stored::new(plain.rows.transpose(cancel)?))).clone())
+        let parts = slot.insert(Arc::new(Stored::new(plain.rows.transpose(cancel)?))).clone();
+        Ok(Derived { parts, made: true })
     }
 
     /// What is made of this graph first. The lock is held by who looks for something, and while it is built.
@@ -142,17 +147,17 @@ impl Stored {
     }
 
     /// The long rows and their leaves, which are made once for each size of leaf.
-    pub(crate) fn units(&self, leaf: i64, cancel: Option<&CancelToken>) -> Result<Arc<Units>, RuntimeError> {
+    pub(crate) fn units(&self, leaf: i64, cancel: Option<&CancelToken>) -> Result<Derived<Units>, RuntimeError> {
         let rows = &self.rows;
         let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(units) = units.get(&leaf) {
-            return Ok(units.clone());
+            return Ok(Derived { parts: units.clone(), made: false });
         }
         // A row that is cut has more than `leaf` edges: there are at most twice as many leaves as full ones.
         let leaves = 2 * (rows.col.len() as u64 / leaf.unsigned_abs().max(1));
         check_room(48 * leaves, || format!("the division of a graph of {} edges", rows.col.len()))?;
-        let made = Arc::new(rows.units(leaf, cancel)?);
-        Ok(units.entry(leaf).or_insert(made).clone())
+        let new = Arc::new(rows.units(leaf, cancel)?);
+        Ok(Derived { parts: units.entry(leaf).or_insert(new).clone(), made: true })
     }
 }
 
@@ -230,16 +235,25 @@ mod tests {
     }
 
     fn plain(graph: &Graph) -> Arc<Stored> {
-        graph.stored(false, None).unwrap()
+        graph.stored(false, None).unwrap().parts
     }
 
     #[test]
     fn the_transpose_is_stable_and_remembers_edges() {
-        let stored = graph().stored(true, None).unwrap();
+        let stored = graph().stored(true, None).unwrap().parts;
         let rows = &stored.rows;
         assert_eq!(rows.row_ptr, [0, 2, 4, 5]);
         assert_eq!(rows.col, [0, 2, 1, 2, 0]);
         assert_eq!(rows.perm.as_deref(), Some(&[0, 3, 2, 4, 1][..]));
+    }
+
+    #[test]
+    fn whoever_makes_a_structure_is_told_so() {
+        let graph = graph();
+        let stored = |transposed| graph.stored(transposed, None).unwrap();
+        assert!(!stored(false).made && stored(true).made && !stored(true).made);
+        let units = |leaf| stored(true).parts.units(leaf, None).unwrap();
+        assert!(units(1).made && !units(1).made && units(2).made);
     }
 
     #[test]
@@ -248,8 +262,8 @@ mod tests {
         token.cancel();
         assert!(matches!(graph.stored(true, Some(&token)), Err(RuntimeError::Cancelled)));
         assert!(matches!(plain(&graph).units(1, Some(&token)), Err(RuntimeError::Cancelled)));
-        assert_eq!(graph.stored(true, Some(&CancelToken::new())).unwrap().rows.col, [0, 2, 1, 2, 0]);
-        assert_eq!(plain(&graph).units(1, None).unwrap().long_rows, [0, 2]);
+        assert_eq!(graph.stored(true, Some(&CancelToken::new())).unwrap().parts.rows.col, [0, 2, 1, 2, 0]);
+        assert_eq!(plain(&graph).units(1, None).unwrap().parts.long_rows, [0, 2]);
     }
 
     #[test]
@@ -264,10 +278,10 @@ mod tests {
 
     #[test]
     fn long_rows_are_cut_into_leaves() {
-        let units = plain(&graph()).units(1, None).unwrap();
+        let units = plain(&graph()).units(1, None).unwrap().parts;
         assert_eq!(units.long_rows, [0, 2]);
         assert_eq!(units.leaf_base, [0, 2, 4]);
         assert_eq!(units.leaf_row, [0, 0, 1, 1]);
-        assert!(plain(&graph()).units(2, None).unwrap().long_rows.is_empty());
+        assert!(plain(&graph()).units(2, None).unwrap().parts.long_rows.is_empty());
     }
 }

@@ -33,4 +33,4 @@ pub use hooks::{LogLevel, Progress};
 pub use memory::Allocator;
 pub use tiga_abi::DType;
 pub use tiga_formats::{Csr, Indices};
-pub use trace::{Launched, Span, Work};
+pub use trace::{Launched, Span, TaskKind, Work};

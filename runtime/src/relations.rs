@@ -1,6 +1,6 @@
 //! Relations made of graphs: with self-loops, and side by side. Each is built once and kept by its first graph.
 
-use crate::graph::{Mark, Rows, Stored, look};
+use crate::graph::{Derived, Mark, Rows, Stored, look};
 use crate::memory::check_room;
 use crate::{CancelToken, Graph, RuntimeError};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) fn stored(
     relation: &Relation,
     graphs: &dyn Fn(&str) -> Option<Graph>,
     cancel: Option<&CancelToken>,
-) -> Result<Option<Arc<Stored>>, RuntimeError> {
+) -> Result<Option<Derived<Stored>>, RuntimeError> {
     if let Relation::Graph { name, transposed } = relation {
         return graphs(name).map(|graph| graph.stored(*transposed, cancel)).transpose();
     }
@@ -30,20 +30,23 @@ pub(crate) fn stored(
     let Some(first) = leaves.first() else { return Ok(None) };
     let how = without_names(relation, &mut 0).to_string();
     let found = |made: &Vec<Made>| made.iter().find(|made| made.is(&how, &leaves)).map(|made| made.stored.clone());
-    if let Some(stored) = found(&first.made()) {
-        return Ok(Some(stored));
+    if let Some(parts) = found(&first.made()) {
+        return Ok(Some(Derived { parts, made: false }));
     }
     // What it is made of may be kept by the same graph: its lock is free until that is there.
-    let mut parts = Vec::new();
+    let (mut parts, mut part_made) = (Vec::new(), false);
     for part in relation.made_of() {
         match stored(part, graphs, cancel)? {
-            Some(part) => parts.push(part),
+            Some(Derived { parts: part, made }) => {
+                parts.push(part);
+                part_made |= made;
+            }
             None => return Ok(None),
         }
     }
     let mut made = first.made();
-    if let Some(stored) = found(&made) {
-        return Ok(Some(stored));
+    if let Some(parts) = found(&made) {
+        return Ok(Some(Derived { parts, made: part_made }));
     }
     let rows = match parts.as_slice() {
         [a] if a.rows.num_src == a.rows.num_dst() => with_loops(&a.rows, cancel)?,
@@ -53,14 +56,10 @@ pub(crate) fn stored(
     let stored = Arc::new(Stored::new(rows));
     made.retain(|made| !made.graphs.iter().any(Mark::is_gone));
     made.push(Made { how, graphs: leaves.iter().map(Graph::mark).collect(), stored: stored.clone() });
-    Ok(Some(stored))
+    Ok(Some(Derived { parts: stored, made: true }))
 }
 
 impl Made {
-    pub(crate) fn stored(&self) -> Arc<Stored> {
-        self.stored.clone()
-    }
-
     fn is(&self, how: &str, leaves: &[Graph]) -> bool {
         self.how == how
             && self.graphs.len() == leaves.len()
@@ -144,7 +143,7 @@ mod tests {
 
     fn built(text: &str, g: &Graph, h: &Graph) -> Option<Arc<Stored>> {
         let graphs = |name: &str| ["g", "h"].iter().position(|n| *n == name).map(|i| [g, h][i].clone());
-        stored(&Relation::parse(text).unwrap(), &graphs, None).unwrap()
+        stored(&Relation::parse(text).unwrap(), &graphs, None).unwrap().map(|derived| derived.parts)
     }
 
     #[test]

@@ -6,11 +6,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
-use tiga_plan::{Task, TaskKind};
+use tiga_plan::{Task, TaskKind as Planned};
 
 /// Something that a run did from `start` to `end` on one thread. Of two spans of a thread either one lies in the
 /// other or they do not touch, and the inner one is told first.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Span<'t> {
     /// What was done.
     pub work: Work<'t>,
@@ -24,6 +25,7 @@ pub struct Span<'t> {
 
 /// What a span is of.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Work<'t> {
     /// A run of a program.
     Run {
@@ -42,8 +44,8 @@ pub enum Work<'t> {
         task: &'t str,
         /// The body, the program's own or that of a loop or branch.
         body: &'t str,
-        /// What kind it is: `kernel`, `loop`, `branch`, `copy`, `release`, `join`, `build`, `transfer`.
-        kind: &'static str,
+        /// What kind it is.
+        kind: TaskKind,
         /// The kernel that it launched, if it came to that.
         kernel: Option<Launched<'t>>,
     },
@@ -61,6 +63,28 @@ pub enum Work<'t> {
         /// The units.
         units: Range<i64>,
     },
+}
+
+/// A kind of task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TaskKind {
+    /// Launches a kernel.
+    Kernel,
+    /// Runs a body again and again.
+    Loop,
+    /// Runs one of two bodies.
+    Branch,
+    /// Copies an array.
+    Copy,
+    /// Gives memory back.
+    Release,
+    /// Waits for others.
+    Join,
+    /// Makes a structure of a graph.
+    Build,
+    /// Moves an array to other memory.
+    Transfer,
 }
 
 /// A kernel on its units.
@@ -113,16 +137,33 @@ impl Context {
     }
 }
 
-/// The word for a kind of task.
-pub(crate) fn kind(task: &Task) -> &'static str {
-    match task.kind {
-        TaskKind::Kernel { .. } => "kernel",
-        TaskKind::Loop { .. } => "loop",
-        TaskKind::Branch { .. } => "branch",
-        TaskKind::Copy => "copy",
-        TaskKind::Release => "release",
-        TaskKind::Join => "join",
-        TaskKind::BuildTranspose { .. } | TaskKind::BuildJoined { .. } | TaskKind::BuildUnits { .. } => "build",
-        TaskKind::Transfer => "transfer",
+impl TaskKind {
+    /// Its name in traces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TaskKind::Kernel => "kernel",
+            TaskKind::Loop => "loop",
+            TaskKind::Branch => "branch",
+            TaskKind::Copy => "copy",
+            TaskKind::Release => "release",
+            TaskKind::Join => "join",
+            TaskKind::Build => "build",
+            TaskKind::Transfer => "transfer",
+        }
+    }
+
+    pub(crate) fn of(task: &Task) -> Self {
+        match task.kind {
+            Planned::Kernel { .. } => TaskKind::Kernel,
+            Planned::Loop { .. } => TaskKind::Loop,
+            Planned::Branch { .. } => TaskKind::Branch,
+            Planned::Copy => TaskKind::Copy,
+            Planned::Release => TaskKind::Release,
+            Planned::Join => TaskKind::Join,
+            Planned::BuildTranspose { .. } | Planned::BuildJoined { .. } | Planned::BuildUnits { .. } => {
+                TaskKind::Build
+            }
+            Planned::Transfer => TaskKind::Transfer,
+        }
     }
 }
