@@ -266,15 +266,14 @@ pub(crate) fn element_type(table: &Table<'_>, name: &ast::Name, errors: &mut Vec
     }
     if LATER_TYPES.contains(&name.text.as_str()) {
         let error = SemaError::ElementType { name: name.text.clone() }.at(name.span);
-        errors
-            .push(error.help("element types of this version are `f16`, `bf16`, `f32`, `f64`, `i32`, `i64` and `bool`"));
+        errors.push(error.help(format!("element types of this version are {}", DType::list("`"))));
         return None;
     }
     let error = SemaError::UnknownType { name: name.text.clone() }.at(name.span).label("not found");
     let candidates = DType::ALL.iter().map(|d| d.name()).chain(table.alias_names());
     errors.push(match nearest_type(&name.text).or_else(|| nearest(&name.text, candidates)) {
         Some(near) => error.suggest(name.span, "a similar element type exists", near),
-        None => error.help("element types are f16, bf16, f32, f64, i32, i64 and bool; `type` names more"),
+        None => error.help(format!("element types are {}; `type` names more", DType::list("`"))),
     });
     None
 }

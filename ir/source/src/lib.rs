@@ -10,9 +10,11 @@ pub mod internal;
 mod loc;
 mod spelling;
 mod streams;
+mod terminal;
 
 pub use diagnostic::{Diagnostic, Label, Severity, Suggestion};
 pub use file::{FileId, Source, Sources, Span};
 pub use loc::Loc;
 pub use spelling::{nearest, unknown};
 pub use streams::{Output, printed, say};
+pub use terminal::steers;

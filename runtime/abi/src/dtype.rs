@@ -26,6 +26,15 @@ impl DType {
     /// All types, in declaration order.
     pub const ALL: [DType; 7] = [DType::Bool, DType::I32, DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64];
 
+    /// All of them in words, each name between `quote`s: `bool, i32 and f64`.
+    pub fn list(quote: &str) -> String {
+        let names = DType::ALL.map(|dtype| format!("{quote}{dtype}{quote}"));
+        match names.split_last() {
+            Some((last, names)) => format!("{} and {last}", names.join(", ")),
+            None => String::new(),
+        }
+    }
+
     /// Bytes of one element in memory.
     pub const fn bytes(self) -> usize {
         match self {
@@ -78,7 +87,7 @@ impl fmt::Display for DType {
 
 /// The name is not that of an element type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an element type (bool, i32, i64, f16, bf16, f32, f64)")]
+#[error("`{0}` is not an element type; they are {list}", list = DType::list(""))]
 pub struct UnknownDType(pub String);
 
 impl FromStr for DType {

@@ -74,6 +74,16 @@ pub enum FpMode {
     Default,
 }
 
+impl FpMode {
+    /// The spelling in manifests and on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FpMode::Strict => "strict",
+            FpMode::Default => "default",
+        }
+    }
+}
+
 /// A place where bytes live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {

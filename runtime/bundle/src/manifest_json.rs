@@ -8,7 +8,8 @@ use tiga_plan::json::{self, JsonError, JsonProblem, Node};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-const FP_MODES: &[(&str, FpMode)] = &[("strict", FpMode::Strict), ("default", FpMode::Default)];
+const FP_MODES: &[(&str, FpMode)] =
+    &[(FpMode::Strict.name(), FpMode::Strict), (FpMode::Default.name(), FpMode::Default)];
 const SYMBOL_KINDS: &[(&str, SymbolKind)] =
     &[("set", SymbolKind::Set), ("edges", SymbolKind::Edges), ("dim", SymbolKind::Dim)];
 
@@ -23,7 +24,7 @@ impl Manifest {
             "format": self.format,
             "language": self.language,
             "compiler": self.compiler,
-            "fp": word(FP_MODES, &self.fp),
+            "fp": self.fp.name(),
             "targets": self.targets.iter().map(write_target).collect::<Vec<_>>(),
             "programs": self.programs.iter().map(write_program).collect::<Vec<_>>(),
             "kernels": self.kernels.iter().map(write_kernel).collect::<Vec<_>>(),

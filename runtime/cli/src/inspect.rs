@@ -41,7 +41,7 @@ impl Inspect {
 fn print(bundle: &Bundle, out: &mut dyn Write) -> Result<()> {
     let manifest = bundle.manifest();
     writeln!(out, "format {}, language {}, made by {}", manifest.format, manifest.language, manifest.compiler)?;
-    writeln!(out, "floating point: {}", format!("{:?}", manifest.fp).to_lowercase())?;
+    writeln!(out, "floating point: {}", manifest.fp.name())?;
     for target in &manifest.targets {
         writeln!(out, "target {}: needs {}", target.name, target.features.join(" "))?;
     }

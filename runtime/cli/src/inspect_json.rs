@@ -4,6 +4,7 @@ use crate::inspect::type_text;
 use serde_json::{Value, json};
 use tiga_bundle::{Bundle, Guard, Kernel, Param, Program, SymbolDecl, SymbolKind, Target, Type, Variant};
 use tiga_plan::Template;
+use tiga_source::steers;
 
 /// The version of this form: a new field leaves it, any other change raises it.
 const VERSION: u32 = 1;
@@ -17,7 +18,7 @@ pub(crate) fn document(bundle: &Bundle) -> String {
         "format": manifest.format,
         "language": manifest.language,
         "compiler": manifest.compiler,
-        "floating_point": format!("{:?}", manifest.fp).to_lowercase(),
+        "floating_point": manifest.fp.name(),
         "targets": manifest.targets.iter().map(target).collect::<Vec<_>>(),
         "programs": manifest.programs.iter().map(|p| program(p, bundle.plan(&p.name))).collect::<Vec<_>>(),
         "kernels": manifest.kernels.iter().map(kernel).collect::<Vec<_>>(),
@@ -81,10 +82,10 @@ fn kernel(kernel: &Kernel) -> Value {
 /// The text with those characters escaped that a terminal obeys, or that turn the direction of a line: whoever made
 /// the bundle chose its names and comments. They stand in strings only, and JSON has an escape for each.
 fn harmless(text: &str) -> String {
-    let obeyed = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match obeyed(c) {
+        // Line ends in strings are escaped already: this one is the layout's.
+        match steers(c) && c != '\n' {
             true => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             false => out.push(c),
         }
@@ -98,9 +99,9 @@ mod tests {
 
     #[test]
     fn what_a_terminal_obeys_is_escaped_and_means_the_same() {
-        let hostile = "\u{1b}[2J \u{9b}2J \u{202e}gpj\u{7f} \"\\ é";
+        let hostile = "\u{1b}[2J \u{9b}2J \u{202e}gpj\u{7f} \"\\ é \u{61c}\u{200f}\u{2066}\u{2028}\n";
         let text = harmless(&json!({ "doc": hostile }).to_string());
-        assert!(!text.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{7f}']), "{text}");
+        assert!(!text.contains(steers), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["doc"], hostile);
     }
 }

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::io::{self, Write};
 use std::time::Duration;
 use tiga_formats::{Array, RowIds, Scalar};
+use tiga_source::steers;
 
 /// Elements of a result that are shown; the help of `tiga run` says how many.
 const SHOWN: usize = 8;
@@ -34,7 +35,7 @@ pub(crate) fn top(out: &mut dyn Write, array: &Array, count: usize, ids: RowIds<
 
 /// A text of a file without what a terminal would obey.
 fn visible(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+    text.chars().map(|c| if steers(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
 /// Positions by value, the largest first; equal values keep the order of the nodes.
