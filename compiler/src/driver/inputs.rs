@@ -7,10 +7,10 @@ use std::path::Path;
 use tiga_abi::{SizeError, Symbol};
 use tiga_formats::{
     Array, Conversion, Counted, GraphFile, GraphSource, INPUT_ORDER, Limits, Named, RowIds, array_path,
-    check_standard_input, is_array_file, open_array,
+    check_standard_input, is_array_file, open_array, parse_number,
 };
 use tiga_ir::interp::{ErrorKind, InterpError, Place, Relation, Tensor, Value};
-use tiga_ir::{RelType, Scalar, TensorType, Type};
+use tiga_ir::{RelType, TensorType, Type};
 use tiga_source::unknown;
 
 /// The options that bind a program's inputs.
@@ -41,16 +41,11 @@ type Graphs<'p> = IndexMap<&'p str, GraphFile>;
 /// What the rows of a result are called, as `tiga run` calls them: by the graph whose edges or nodes they are.
 pub(super) fn row_ids<'a>(program: &ProgramInfo, graphs: &'a Graphs<'_>, result: &Type) -> RowIds<'a> {
     let Type::Tensor(TensorType { set: Some(set), .. }) = result else { return RowIds::Positions };
-    for param in &program.params {
-        let (Some(relation), Some(file)) = (param.ty.as_rel(), graphs.get(&*param.name)) else { continue };
-        if *set == relation.edges {
-            return RowIds::Edges(file);
-        }
-        if *set == relation.src || *set == relation.dst {
-            return RowIds::Nodes(file);
-        }
-    }
-    RowIds::Positions
+    let graphs = program.params.iter().filter_map(|param| {
+        let relation = param.ty.as_rel()?;
+        Some(([&relation.src, &relation.dst, &relation.edges], graphs.get(&*param.name)?))
+    });
+    RowIds::of_graphs(set, graphs)
 }
 
 /// One value for each name, or the name that has two.
@@ -158,7 +153,7 @@ impl Reader<'_> {
     /// A number, a graph's values, or a file.
     fn array(&self, ty: &TensorType, text: &str) -> Result<Tensor> {
         if ty.is_scalar() && !is_array_file(text) {
-            return Ok(Tensor::scalar(Scalar::parse(ty.dtype, text)?));
+            return tensor(ty, &parse_number(ty.dtype, text)?);
         }
         if let Some(graph) = text.strip_suffix(".values").and_then(|name| self.files.get(name)) {
             return tensor(ty, &graph.values(ty.dtype)?);

@@ -73,16 +73,9 @@ fn graph_of_edges<'a, 'p>(
 /// What the graph that a result speaks of calls its rows.
 fn by_graph<'a>(program: &Program, inputs: &'a Inputs, leading: Option<&Symbol>) -> RowIds<'a> {
     let Some(leading) = leading else { return RowIds::Positions };
-    for param in &program.params {
-        let (Type::Graph { src, dst, edges }, Some(open)) = (&param.ty, inputs.graphs.get(&param.name)) else {
-            continue;
-        };
-        if leading == edges {
-            return RowIds::Edges(&open.file);
-        }
-        if leading == src || leading == dst {
-            return RowIds::Nodes(&open.file);
-        }
-    }
-    RowIds::Positions
+    let graphs = program.params.iter().filter_map(|param| match &param.ty {
+        Type::Graph { src, dst, edges } => Some(([src, dst, edges], &inputs.graphs.get(&param.name)?.file)),
+        Type::Tensor { .. } => None,
+    });
+    RowIds::of_graphs(leading, graphs)
 }

@@ -258,8 +258,8 @@ impl Array {
             Elements::U8(v) => Scalar::Int(v[position].into()),
             Elements::I32(v) => Scalar::Int(v[position].into()),
             Elements::I64(v) => Scalar::Int(v[position]),
-            Elements::F16(v) => Scalar::F32(v[position].to_f32()),
-            Elements::BF16(v) => Scalar::F32(v[position].to_f32()),
+            Elements::F16(v) => Scalar::F16(v[position]),
+            Elements::BF16(v) => Scalar::BF16(v[position]),
             Elements::F32(v) => Scalar::F32(v[position]),
             Elements::F64(v) => Scalar::F64(v[position]),
         }

@@ -21,7 +21,7 @@ pub enum Conversion {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConvertError {
     /// Some values of the type would change.
-    #[error("{from} does not convert to {to} without loss: where that is meant, {}", rounding(*.to))]
+    #[error("{from} does not convert to {to} without loss: where that is meant, {}", advice(*.from, *.to))]
     Type {
         /// The type it has.
         from: ArrayType,
@@ -29,7 +29,7 @@ pub enum ConvertError {
         to: DType,
     },
     /// This value would change.
-    #[error("element {position} of the {from} array, {value}, has no equal {to}")]
+    #[error("element {position} of the {from} array, {value}, has no equal {to}{}", rounding(*.from, *.to))]
     Value {
         /// The position in C order.
         position: usize,
@@ -42,23 +42,42 @@ pub enum ConvertError {
     },
 }
 
-/// What rounds to a type; NumPy has no `bf16`.
-fn rounding(to: DType) -> String {
-    match to {
-        DType::BF16 => "take `f32` in the model and write `bf16(x)` there".to_owned(),
-        _ => format!("NumPy's `x.astype('{}')` does it", numpy(to)),
+/// The end of a message on a value between those of `to`.
+fn rounding(from: ArrayType, to: DType) -> String {
+    if to.is_float() { format!("; where rounding is meant, {}", advice(from, to)) } else { String::new() }
+}
+
+/// What converts with loss: NumPy where it has both types, else the model.
+fn advice(from: ArrayType, to: DType) -> String {
+    match (from, numpy(to)) {
+        (ArrayType::BF16, _) | (_, None) => format!("take `{}` in the model and write `{to}(x)` there", taken_as(from)),
+        (_, Some(name)) => format!("NumPy's `x.astype('{name}')` does it"),
     }
 }
 
-/// What NumPy calls an element type.
-fn numpy(to: DType) -> &'static str {
+/// What NumPy calls an element type, if it has it.
+fn numpy(to: DType) -> Option<&'static str> {
     match to {
-        DType::I32 => "int32",
-        DType::I64 => "int64",
-        DType::F16 => "float16",
-        DType::F32 => "float32",
-        DType::F64 => "float64",
-        other => other.name(),
+        DType::Bool => Some("bool"),
+        DType::I32 => Some("int32"),
+        DType::I64 => Some("int64"),
+        DType::F16 => Some("float16"),
+        DType::BF16 => None,
+        DType::F32 => Some("float32"),
+        DType::F64 => Some("float64"),
+    }
+}
+
+/// The element type that takes every value of an array.
+fn taken_as(from: ArrayType) -> DType {
+    match from {
+        ArrayType::Bool => DType::Bool,
+        ArrayType::U8 | ArrayType::I32 => DType::I32,
+        ArrayType::I64 => DType::I64,
+        ArrayType::F16 => DType::F16,
+        ArrayType::BF16 => DType::BF16,
+        ArrayType::F32 => DType::F32,
+        ArrayType::F64 => DType::F64,
     }
 }
 
@@ -143,6 +162,44 @@ mod tests {
         let rounded = f64s(&[0.1]).convert(DType::BF16, Conversion::Nearest).unwrap();
         assert_eq!(rounded.elements(), &Elements::BF16(vec![bf16::from_f32(0.1)]));
         assert!(f64s(&[0.5]).convert(DType::F16, Conversion::Widening).is_err());
+    }
+
+    /// What is advised is possible: the type named takes the array, or NumPy has both types.
+    #[test]
+    fn what_is_advised_is_possible() {
+        let advice = |array: Array, to| array.convert(to, Conversion::Widening).unwrap_err().to_string();
+        let singles = || Array::vector(Elements::F32(vec![0.1]));
+        let bf16s = || Array::vector(Elements::BF16(vec![bf16::from_f32(0.1)]));
+        for (array, to, expected) in [
+            (f64s(&[0.1]), DType::BF16, "take `f64` in the model and write `bf16(x)` there"),
+            (f64s(&[0.1]), DType::F16, "NumPy's `x.astype('float16')` does it"),
+            (singles(), DType::BF16, "take `f32` in the model and write `bf16(x)` there"),
+            (singles(), DType::F16, "NumPy's `x.astype('float16')` does it"),
+            (bf16s(), DType::F16, "take `bf16` in the model and write `f16(x)` there"),
+            (bf16s(), DType::I64, "take `bf16` in the model and write `i64(x)` there"),
+            (Array::vector(Elements::F16(vec![f16::ONE])), DType::BF16, "take `f16` in the model"),
+            (Array::vector(Elements::U8(vec![1])), DType::Bool, "NumPy's `x.astype('bool')` does it"),
+        ] {
+            let found = advice(array, to);
+            assert!(found.contains(expected), "{found}");
+        }
+        let all = [
+            Elements::Bool(vec![1]),
+            Elements::U8(vec![255]),
+            Elements::I32(vec![i32::MIN]),
+            Elements::I64(vec![i64::MAX]),
+            Elements::F16(vec![f16::MAX]),
+            Elements::BF16(vec![bf16::MAX]),
+            Elements::F32(vec![f32::MAX]),
+            Elements::F64(vec![f64::MAX]),
+        ];
+        for elements in all {
+            let array = Array::vector(elements);
+            let taken = taken_as(array.array_type());
+            assert!(array.convert(taken, Conversion::Widening).is_ok(), "{taken}");
+        }
+        let whole = f64s(&[0.5]).convert(DType::I32, Conversion::Exact).unwrap_err().to_string();
+        assert_eq!(whole, "element 0 of the f64 array, 0.5, has no equal i32");
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub use named::{
     check_standard_input, is_array_file, whole_number,
 };
 pub use names::Names;
-pub use number::NotOfType;
+pub use number::{NotOfType, NumberError, parse_number};
 pub use open::{FileError, FileErrorKind, open_array, open_graph, open_names, save_array, save_arrays, split_member};
 pub use scalar::Scalar;
 pub use tsv::{RowIds, save_table};

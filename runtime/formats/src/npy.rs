@@ -2,9 +2,9 @@
 
 use crate::array::{element_count, map_elements};
 use crate::decode::{DecodeError, Stored, fill, read_elements};
-use crate::{Array, ArrayType, Conversion, Elements};
+use crate::{Array, ArrayType, Elements};
+use half::bf16;
 use std::io::{self, Read, Write};
-use tiga_abi::DType;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// NumPy's own headers are below 10,000 bytes.
@@ -15,6 +15,8 @@ const MAX_WORD: u64 = 64;
 pub(crate) const MAX_DIMENSIONS: usize = 64;
 /// The body starts at a multiple of this.
 const ALIGNMENT: usize = 64;
+/// Elements of bf16 that are written at a time, 64 KiB of f32.
+const BLOCK: usize = 16 * 1024;
 
 /// Why bytes are not an array. Offsets count bytes from 0.
 #[derive(Debug, thiserror::Error)]
@@ -366,11 +368,7 @@ pub fn write(mut writer: impl Write, array: &Array) -> io::Result<()> {
         ArrayType::I32 => "<i4",
         ArrayType::I64 => "<i8",
         ArrayType::F16 => "<f2",
-        ArrayType::BF16 => {
-            let singles = array.clone().convert(DType::F32, Conversion::Widening).map_err(io::Error::other)?;
-            return write(writer, &singles);
-        }
-        ArrayType::F32 => "<f4",
+        ArrayType::BF16 | ArrayType::F32 => "<f4",
         ArrayType::F64 => "<f8",
     };
     let extents: Vec<String> = array.shape().iter().map(|extent| format!("{extent},")).collect();
@@ -385,5 +383,19 @@ pub fn write(mut writer: impl Write, array: &Array) -> io::Result<()> {
     writer.write_all(&[1, 0])?;
     writer.write_all(&claim.to_le_bytes())?;
     writeln!(writer, "{dictionary:<width$}", width = length - 1)?;
-    writer.write_all(array.as_bytes())
+    match array.elements() {
+        Elements::BF16(v) => write_as_singles(&mut writer, v),
+        _ => writer.write_all(array.as_bytes()),
+    }
+}
+
+/// A block at a time: an array may be most of the memory there is.
+fn write_as_singles(writer: &mut impl Write, elements: &[bf16]) -> io::Result<()> {
+    let mut block = Vec::with_capacity(4 * BLOCK.min(elements.len()));
+    for elements in elements.chunks(BLOCK) {
+        block.clear();
+        block.extend(elements.iter().flat_map(|x| x.to_f32().to_le_bytes()));
+        writer.write_all(&block)?;
+    }
+    Ok(())
 }

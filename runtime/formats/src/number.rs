@@ -1,6 +1,6 @@
 //! Numbers written in text files, read in the type that is asked for.
 
-use crate::Elements;
+use crate::{Array, Elements};
 use half::{bf16, f16};
 use tiga_abi::DType;
 
@@ -32,6 +32,59 @@ impl NumberKind {
 fn real<T: std::str::FromStr + Copy>(text: &str, is_infinite: fn(T) -> bool) -> Option<T> {
     let value = text.parse().ok()?;
     (!is_infinite(value) || !text.contains(|c: char| c.is_ascii_digit())).then_some(value)
+}
+
+/// Why a text is no number of a type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NumberError {
+    /// Not a truth value.
+    #[error("`{0}` is neither true nor false")]
+    Truth(String),
+    /// Not a number, or an integer beyond its type.
+    #[error("`{text}` is not a number of type {dtype}")]
+    NotANumber {
+        /// The text.
+        text: String,
+        /// The type asked for.
+        dtype: DType,
+    },
+    /// A number that the type would make infinite.
+    #[error("`{text}` is beyond the numbers of type {dtype}; infinity is written `inf`")]
+    Beyond {
+        /// The text.
+        text: String,
+        /// The type asked for.
+        dtype: DType,
+    },
+}
+
+/// A number as it stands on a command line, `true` and `false` for bools, as an array without axes. Floats are rounded
+/// to the nearest, and do not become infinite unless the text says so.
+///
+/// # Errors
+/// [`NumberError`].
+pub fn parse_number(dtype: DType, text: &str) -> Result<Array, NumberError> {
+    let wrong = || {
+        let text = crate::input::quote(text.as_bytes());
+        match text.parse::<f64>().is_ok() && dtype.is_float() {
+            true => NumberError::Beyond { text, dtype },
+            false => NumberError::NotANumber { text, dtype },
+        }
+    };
+    let elements = match dtype {
+        DType::Bool => match text {
+            "true" => Elements::Bool(vec![1]),
+            "false" => Elements::Bool(vec![0]),
+            _ => return Err(NumberError::Truth(crate::input::quote(text.as_bytes()))),
+        },
+        DType::I32 => Elements::I32(vec![text.parse().map_err(|_| wrong())?]),
+        DType::I64 => Elements::I64(vec![text.parse().map_err(|_| wrong())?]),
+        DType::F16 => Elements::F16(vec![real(text, f16::is_infinite).ok_or_else(wrong)?]),
+        DType::BF16 => Elements::BF16(vec![real(text, bf16::is_infinite).ok_or_else(wrong)?]),
+        DType::F32 => Elements::F32(vec![real(text, f32::is_infinite).ok_or_else(wrong)?]),
+        DType::F64 => Elements::F64(vec![real(text, f64::is_infinite).ok_or_else(wrong)?]),
+    };
+    Ok(Array::new(Vec::new(), elements).expect("one element has no axes"))
 }
 
 /// Why a word is no value of a type.
@@ -101,6 +154,25 @@ mod tests {
         assert_eq!(words.parse(DType::F32).unwrap(), Elements::F32(vec![16_777_216.0, 9_007_199_254_740_992.0]));
         let error = words.parse(DType::I32).unwrap_err();
         assert_eq!(error, NotOfType { position: 1, text: "9007199254740993".into(), dtype: DType::I32 });
+    }
+
+    #[test]
+    fn numbers_of_a_command_line_are_read_in_their_own_type() {
+        let elements = |dtype, text: &str| parse_number(dtype, text).map(|array| array.elements().clone());
+        assert_eq!(elements(DType::Bool, "true"), Ok(Elements::Bool(vec![1])));
+        assert_eq!(elements(DType::I64, "-9223372036854775808"), Ok(Elements::I64(vec![i64::MIN])));
+        assert_eq!(elements(DType::F16, "-inf"), Ok(Elements::F16(vec![f16::NEG_INFINITY])));
+        assert_eq!(elements(DType::F16, "65504"), Ok(Elements::F16(vec![f16::MAX])));
+        for (dtype, text) in [(DType::Bool, "1"), (DType::I32, "1.5"), (DType::F64, "high"), (DType::F64, "")] {
+            let error = parse_number(dtype, text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("`{text}` is n")), "{error}");
+        }
+        for (dtype, text) in [(DType::F16, "70000"), (DType::BF16, "4e38"), (DType::F32, "1e39"), (DType::F64, "1e309")]
+        {
+            let beyond = NumberError::Beyond { text: text.into(), dtype };
+            assert_eq!(parse_number(dtype, text), Err(beyond));
+        }
+        assert!(matches!(parse_number(DType::I32, "2147483648"), Err(NumberError::NotANumber { .. })));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One element outside its array.
 
+use half::{bf16, f16};
 use std::fmt;
 use tiga_abi::DType;
 
@@ -10,7 +11,11 @@ pub enum Scalar {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// IEEE binary32, and what is narrower.
+    /// IEEE binary16.
+    F16(f16),
+    /// The upper half of a binary32.
+    BF16(bf16),
+    /// IEEE binary32.
     F32(f32),
     /// IEEE binary64.
     F64(f64),
@@ -22,6 +27,8 @@ impl Scalar {
         match self {
             Scalar::Bool(b) => f64::from(u8::from(b)),
             Scalar::Int(n) => n as f64,
+            Scalar::F16(x) => x.to_f64(),
+            Scalar::BF16(x) => x.to_f64(),
             Scalar::F32(x) => f64::from(x),
             Scalar::F64(x) => x,
         }
@@ -32,7 +39,7 @@ impl Scalar {
         match self {
             Scalar::Bool(b) => Some(b.into()),
             Scalar::Int(n) => Some(n),
-            Scalar::F32(_) | Scalar::F64(_) => {
+            Scalar::F16(_) | Scalar::BF16(_) | Scalar::F32(_) | Scalar::F64(_) => {
                 let x = self.to_f64();
                 // The cast saturates: 2^63 comes back as itself without being an i64.
                 let n = x as i64;
@@ -46,6 +53,8 @@ impl Scalar {
         match self {
             Scalar::Bool(b) => (u8::from(b).into(), true),
             Scalar::Int(n) => (n as f32, i128::from(n) == (n as f32) as i128),
+            Scalar::F16(x) => (x.to_f32(), true),
+            Scalar::BF16(x) => (x.to_f32(), true),
             Scalar::F32(x) => (x, true),
             Scalar::F64(x) => (x as f32, x.is_nan() || f64::from(x as f32) == x),
         }
@@ -66,15 +75,27 @@ impl Scalar {
     }
 }
 
+/// Floats with as many digits as tell them apart in their type.
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Scalar::Bool(b) => write!(f, "{b}"),
             Scalar::Int(n) => write!(f, "{n}"),
+            Scalar::F16(x) => write!(f, "{:?}", shortest(x.to_f32(), |single| f16::from_f32(single).to_f32())),
+            Scalar::BF16(x) => write!(f, "{:?}", shortest(x.to_f32(), |single| bf16::from_f32(single).to_f32())),
             Scalar::F32(x) => write!(f, "{x:?}"),
             Scalar::F64(x) => write!(f, "{x:?}"),
         }
     }
+}
+
+/// The number of the fewest digits that `rounded` gives `half` of, which is a half itself. As a binary64 it is shown
+/// with these digits.
+fn shortest(half: f32, rounded: fn(f32) -> f32) -> f64 {
+    // Nine digits tell every binary32 apart.
+    let texts = (0..9).map(|more| format!("{half:.more$e}"));
+    let same = |text: &String| text.parse().is_ok_and(|single: f32| rounded(single) == half);
+    texts.into_iter().find(same).and_then(|text| text.parse().ok()).unwrap_or(half.into())
 }
 
 /// Whether every value of `from` is one of `to`.
@@ -88,5 +109,34 @@ pub(crate) fn is_widening(from: crate::ArrayType, to: DType) -> bool {
         DType::BF16 => matches!(from, Bool | U8 | BF16),
         DType::F32 => matches!(from, Bool | U8 | F16 | BF16 | F32),
         DType::F64 => matches!(from, Bool | U8 | I32 | F16 | BF16 | F32 | F64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_have_the_digits_that_tell_them_apart() {
+        for (number, f16_text, bf16_text) in [
+            (0.1, "0.1", "0.1"),
+            (1.0 / 3.0, "0.3333", "0.334"),
+            (-0.0, "-0.0", "-0.0"),
+            (2050.0, "2050.0", "2050.0"),
+            (f32::INFINITY, "inf", "inf"),
+            (f32::NAN, "NaN", "NaN"),
+            (1e-7, "1e-7", "1e-7"),
+        ] {
+            assert_eq!(Scalar::F16(f16::from_f32(number)).to_string(), f16_text);
+            let found = Scalar::BF16(bf16::from_f32(number)).to_string();
+            assert_eq!(found, bf16_text);
+        }
+        for bits in 0..=u16::MAX {
+            let (a, b) = (f16::from_bits(bits), bf16::from_bits(bits));
+            let read: f16 = Scalar::F16(a).to_string().parse().unwrap();
+            assert!(read.to_bits() == bits || a.is_nan() && read.is_nan(), "{a}");
+            let read: bf16 = Scalar::BF16(b).to_string().parse().unwrap();
+            assert!(read.to_bits() == bits || b.is_nan() && read.is_nan(), "{b}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use crate::{Array, GraphFile, Names, WriteError, write_file};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
+use tiga_abi::Symbol;
 
 /// What the rows of an array are called.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,23 @@ pub enum RowIds<'a> {
 }
 
 impl<'a> RowIds<'a> {
+    /// By the first graph of which `leading`, what counts the rows, is the edges or else a set of nodes; the graphs come
+    /// with the names of their sources, destinations and edges.
+    pub fn of_graphs<'g>(
+        leading: &Symbol,
+        graphs: impl IntoIterator<Item = ([&'g Symbol; 3], &'a GraphFile)>,
+    ) -> RowIds<'a> {
+        for ([src, dst, edges], file) in graphs {
+            if leading == edges {
+                return RowIds::Edges(file);
+            }
+            if leading == src || leading == dst {
+                return RowIds::Nodes(file);
+            }
+        }
+        RowIds::Positions
+    }
+
     /// The columns that say which row it is.
     fn columns(self) -> &'static [&'static str] {
         match self {

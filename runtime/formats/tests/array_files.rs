@@ -71,6 +71,17 @@ fn the_bytes_are_those_numpy_writes() {
     assert_eq!(out, file(1, &format!("{text:<117}\n"), &[1, 0, 0, 0, 2, 0, 0, 0]));
 }
 
+/// More than one block of them.
+#[test]
+fn bf16_is_written_as_the_f32_it_is() {
+    let numbers: Vec<f32> = (0..40_001_u16).map(|i| half::bf16::from_bits(i).to_f32()).collect();
+    let halves = numbers.iter().map(|x| half::bf16::from_f32(*x)).collect();
+    let [mut narrow, mut wide] = [Vec::new(), Vec::new()];
+    npy::write(&mut narrow, &Array::vector(Elements::BF16(halves))).unwrap();
+    npy::write(&mut wide, &Array::vector(Elements::F32(numbers))).unwrap();
+    assert!(narrow == wide);
+}
+
 #[test]
 fn versions_orders_and_widths_are_read() {
     for version in [1, 2, 3] {
