@@ -38,6 +38,16 @@ private:
     tiga_status status_;
 };
 
+// An element of type f16: the bits of an IEEE binary16.
+struct f16 {
+    uint16_t bits;
+};
+
+// An element of type bf16: the upper half of the bits of an IEEE binary32.
+struct bf16 {
+    uint16_t bits;
+};
+
 namespace detail {
 
 inline tiga_str str(std::string_view text) noexcept {
@@ -72,16 +82,22 @@ struct freed {
 template <class Handle, auto Free>
 using owner = std::unique_ptr<Handle, freed<Free>>;
 
+template <class T>
+constexpr bool is_number = std::is_arithmetic_v<T> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+
 template <class Element>
 constexpr int32_t dtype_of() {
     using T = std::remove_cv_t<Element>;
     static_assert(std::is_same_v<T, bool> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t> ||
-                      std::is_same_v<T, float> || std::is_same_v<T, double>,
-                  "elements are bool, int32_t, int64_t, float or double");
+                      std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, f16> ||
+                      std::is_same_v<T, bf16>,
+                  "elements are bool, int32_t, int64_t, float, double, tiga::f16 or tiga::bf16");
     if constexpr (std::is_same_v<T, bool>) return TIGA_BOOL8;
     if constexpr (std::is_same_v<T, int32_t>) return TIGA_I32;
     if constexpr (std::is_same_v<T, int64_t>) return TIGA_I64;
     if constexpr (std::is_same_v<T, float>) return TIGA_F32;
+    if constexpr (std::is_same_v<T, f16>) return TIGA_F16;
+    if constexpr (std::is_same_v<T, bf16>) return TIGA_BF16;
     return TIGA_F64;
 }
 
@@ -275,11 +291,12 @@ public:
         return input(name, view<const T>(elements));
     }
     // A single number, which must live until the last run, as arrays must.
-    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    template <class T, class = std::enable_if_t<detail::is_number<T>>>
     call &input(std::string_view name, const T &number) {
         return input(name, view<const T>(&number, std::vector<int64_t>()));
     }
-    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    // One that nothing holds, as in input("k", 0.5f), would be gone by then: name it.
+    template <class T, class = std::enable_if_t<detail::is_number<T>>>
     call &input(std::string_view name, const T &&number) = delete;
     // An array to write a result into.
     template <class T>

@@ -62,6 +62,9 @@ fn halves_are_passed_as_their_bits() {
     let program = Host::c("tests/embedding/halves.c").compile("halves");
     let printed = run(&mut shell(&program, &[bundles().join("halves.tgb").to_str().unwrap()]));
     assert_eq!(printed, "4000 4200 4400 4500 3c00\n4000 4040 4080 40a0 3f80\n");
+    let cpp = Host::cpp("tests/embedding/halves.cpp").compile("halves-cpp");
+    let again = run(&mut shell(&cpp, &[bundles().join("halves.tgb").to_str().unwrap()]));
+    assert_eq!(again.split_whitespace().collect::<Vec<_>>(), printed.split_whitespace().collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,0 +1,23 @@
+// f16 and bf16 in C++: the program of halves.c.
+#include <cstdio>
+#include <tiga.hpp>
+#include <vector>
+
+int main(int argc, char **argv) {
+    if (argc != 2) return 2;
+    const tiga::bundle bundle = tiga::bundle::open(argv[1]);
+    const std::vector<int64_t> row_ptr{0, 1, 2, 3, 4, 5};
+    const std::vector<int32_t> col{1, 2, 3, 4, 0};
+    const tiga::graph graph = tiga::graph::from_csr(5, row_ptr, col);
+    const std::vector<tiga::f16> x{{0x3c00}, {0x4000}, {0x4200}, {0x4400}, {0x4500}};
+    const std::vector<tiga::bf16> w(5, tiga::bf16{0x4000});
+    const tiga::f16 k{0x3800};
+    std::vector<tiga::f16> y(5);
+    std::vector<tiga::bf16> z(5);
+    tiga::call call(bundle, "halves");
+    call.bind("g", graph).input("x", x).input("w", w).input("k", k).output("y", y).output("z", z);
+    call.run(tiga::context::on_caller());
+    for (const tiga::f16 element : y) std::printf("%x ", element.bits);
+    for (const tiga::bf16 element : z) std::printf("%x ", element.bits);
+    std::printf("\n");
+}
