@@ -24,7 +24,7 @@ impl Writer<'_, '_> {
             let mut writer = Writer { rng, builder: inner, scope };
             let mut pool = [outer, values].concat();
             let before = pool.len();
-            writer.operations(&mut pool, 3, depth - 1);
+            writer.operations(&mut pool, 9, depth - 1);
             let made = pool[before..].to_vec();
             let mut yields = Vec::new();
             for (i, ty) in wanted.iter().enumerate() {

@@ -83,7 +83,7 @@ impl Writer<'_, '_> {
         }
         let others = self.relations();
         let newest = others[others.len() - 1];
-        if kind == 3 { newest } else { others[self.rng.usize(0..others.len())] }
+        if kind < 5 { newest } else { others[self.rng.usize(0..others.len())] }
     }
 
     /// All relations: the first is left out if there are others.
@@ -112,7 +112,7 @@ impl Writer<'_, '_> {
         self.scope.made[place] = Some(made);
         let rel = self.rel_type(made);
         let sets =
-            [(&rel.src, 2), (&rel.dst, 2), (&rel.edges, 4)].into_iter().filter(|(set, _)| joined::is_joined(set));
+            [(&rel.src, 3), (&rel.dst, 3), (&rel.edges, 7)].into_iter().filter(|(set, _)| joined::is_joined(set));
         sets.flat_map(|(set, count)| self.over(set, count, pool)).collect()
     }
 
