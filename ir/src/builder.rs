@@ -3,6 +3,7 @@
 use crate::{
     Attr, Attrs, Block, Body, Inst, InstData, Key, Module, Op, OpView, Region, Scalar, Type, TypeError, Value,
 };
+use tiga_abi::DType;
 use tiga_source::Loc;
 
 /// Appends to one block of a body; types are inferred by the ops' own rules.
@@ -75,6 +76,17 @@ impl<'a> Builder<'a> {
     pub fn constant(&mut self, scalar: Scalar) -> Value {
         let attrs = Attrs::new().with(Key::Value, Attr::Value(scalar));
         self.value(crate::ops::CONST, &[], attrs).expect("a constant always has a type")
+    }
+
+    /// A value with elements of another type, or as it is.
+    ///
+    /// # Errors
+    /// It has no elements.
+    pub fn cast(&mut self, value: Value, to: DType) -> Result<Value, TypeError> {
+        match self.body.ty(value).dtype() == Some(to) {
+            true => Ok(value),
+            false => self.value(crate::ops::CAST, &[value], Attrs::new().with(Key::To, Attr::DType(to))),
+        }
     }
 
     /// A new region whose entry block has these parameters, to be filled by `fill`.

@@ -80,17 +80,6 @@ impl Nest<'_, '_> {
         Ok(vec![element, everywhere])
     }
 
-    /// A value with elements of another type, or as it is.
-    ///
-    /// # Errors
-    /// It has no elements.
-    pub fn cast(builder: &mut Builder<'_>, value: Value, to: DType) -> Result<Value, TypeError> {
-        match builder.body.ty(value).dtype() == Some(to) {
-            true => Ok(value),
-            false => builder.value(crate::ops::CAST, &[value], Attrs::new().with(Key::To, Attr::DType(to))),
-        }
-    }
-
     /// A binary op on two values.
     ///
     /// # Errors

@@ -44,11 +44,10 @@ impl OpDef for Matmul {
         let sums = nest.fold(&extent, &reducer, |b, k| {
             let x = Nest::elem(b, operands[0], k, axis)?;
             let w = Nest::elem(b, operands[1], k, 0)?;
-            let (x, w) = (Nest::cast(b, x, wide)?, Nest::cast(b, w, wide)?);
+            let (x, w) = (b.cast(x, wide)?, b.cast(w, wide)?);
             Ok(vec![Nest::binary(b, if outer { super::OUTER } else { super::MUL }, x, w)?])
         });
-        let rounded =
-            |sums: Vec<Value>| sums.into_iter().map(|sum| Nest::cast(nest.builder, sum, left.dtype)).collect();
+        let rounded = |sums: Vec<Value>| sums.into_iter().map(|sum| nest.builder.cast(sum, left.dtype)).collect();
         Some(sums.and_then(rounded))
     }
 }

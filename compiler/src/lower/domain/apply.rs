@@ -190,7 +190,7 @@ impl Lowering<'_> {
                 let element = match elements.as_slice() {
                     [x, y] => {
                         let wide = field.dtype.accumulator();
-                        let (x, y) = (Nest::cast(b, *x, wide)?, Nest::cast(b, *y, wide)?);
+                        let (x, y) = (b.cast(*x, wide)?, b.cast(*y, wide)?);
                         b.value(ops::OUTER, &[x, y], Attrs::new())?
                     }
                     _ => elements[0],

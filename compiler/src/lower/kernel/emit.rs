@@ -4,7 +4,7 @@ use super::{LowerError, int};
 use indexmap::IndexMap;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{
-    Acc, Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Nest, Op, Scalar, Type, TypeError, Value,
+    Acc, Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Op, Scalar, Type, TypeError, Value,
     ops::{self, Substitution},
 };
 
@@ -173,7 +173,7 @@ impl<'a> Emit<'a> {
 
     /// The value with elements of another type, or as it is.
     fn cast(&mut self, value: Value, to: DType) -> Result<Value, TypeError> {
-        Nest::cast(&mut self.builder(), value, to)
+        self.builder().cast(value, to)
     }
 
     pub(super) fn jump(&mut self, to: Block, args: &[Value]) -> Result<(), TypeError> {

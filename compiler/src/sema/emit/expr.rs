@@ -5,7 +5,7 @@ use super::super::ty::{Substitution, Ty, substitute_set};
 use super::tensor::written_out;
 use super::{Emit, EmitError, Frame, Val};
 use tiga_abi::{DType, Poly};
-use tiga_ir::{Attr, Attrs, Builder, Key, Nest, Scalar, TensorType, TypeError, Value, joined, ops};
+use tiga_ir::{Attr, Attrs, Builder, Key, Scalar, TensorType, TypeError, Value, joined, ops};
 
 impl Frame<'_> {
     /// An expression's value.
@@ -82,7 +82,7 @@ impl Frame<'_> {
                 let value = self.single(b, value)?;
                 let to = self.tensor(&expr.ty).map_or(DType::F32, |t| t.dtype);
                 b.loc = loc;
-                Ok(Nest::cast(b, value, to)?)
+                Ok(b.cast(value, to)?)
             }
             Kind::Fill(value) => {
                 let value = self.single(b, value)?;

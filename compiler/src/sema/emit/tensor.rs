@@ -3,7 +3,7 @@
 use super::super::hir::{Composite, Expr, Kind};
 use super::{Emit, EmitError, Frame};
 use tiga_abi::{DType, Poly};
-use tiga_ir::{Attr, Attrs, Builder, Key, Nest, Scalar, TensorType, TypeError, Value, ops};
+use tiga_ir::{Attr, Attrs, Builder, Key, Scalar, TensorType, TypeError, Value, ops};
 
 impl Frame<'_> {
     /// An expression that moves, joins or looks up elements; `None` for others.
@@ -39,7 +39,7 @@ impl Frame<'_> {
                 let attrs = Attrs::new().with(Key::With, Attr::Name(ops::sum_of(dtype).into()));
                 b.loc = self.emitter.place(expr.span);
                 let product = b.value(ops::CONTRACT, &pair, attrs)?;
-                return Ok(Some(Nest::cast(b, product, dtype)?));
+                return Ok(Some(b.cast(product, dtype)?));
             }
             _ => return Ok(None),
         };
@@ -77,10 +77,9 @@ fn in_accumulator(
     compute: impl FnOnce(&mut Builder<'_>, &[Value]) -> Emit<Value>,
 ) -> Emit<Value> {
     let dtype = args.first().and_then(|v| b.body.ty(*v).dtype()).unwrap_or(DType::F32);
-    let wide: Vec<Value> =
-        args.iter().map(|v| Nest::cast(b, *v, dtype.accumulator())).collect::<Result<_, TypeError>>()?;
+    let wide: Vec<Value> = args.iter().map(|v| b.cast(*v, dtype.accumulator())).collect::<Result<_, TypeError>>()?;
     let value = compute(b, &wide)?;
-    Ok(Nest::cast(b, value, dtype)?)
+    Ok(b.cast(value, dtype)?)
 }
 
 /// `softmax` or `log_softmax` over an axis, or over the set.
