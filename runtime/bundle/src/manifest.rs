@@ -87,6 +87,17 @@ pub enum SymbolKind {
     Dim,
 }
 
+impl SymbolKind {
+    /// The word in manifests.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SymbolKind::Set => "set",
+            SymbolKind::Edges => "edges",
+            SymbolKind::Dim => "dim",
+        }
+    }
+}
+
 /// An input or a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {

@@ -10,12 +10,11 @@ type Result<T> = std::result::Result<T, JsonError>;
 
 const FP_MODES: &[(&str, FpMode)] =
     &[(FpMode::Strict.name(), FpMode::Strict), (FpMode::Default.name(), FpMode::Default)];
-const SYMBOL_KINDS: &[(&str, SymbolKind)] =
-    &[("set", SymbolKind::Set), ("edges", SymbolKind::Edges), ("dim", SymbolKind::Dim)];
-
-fn word<T: PartialEq>(table: &[(&'static str, T)], value: &T) -> &'static str {
-    table.iter().find(|(_, known)| known == value).expect("the table has a row for every variant").0
-}
+const SYMBOL_KINDS: &[(&str, SymbolKind)] = &[
+    (SymbolKind::Set.name(), SymbolKind::Set),
+    (SymbolKind::Edges.name(), SymbolKind::Edges),
+    (SymbolKind::Dim.name(), SymbolKind::Dim),
+];
 
 impl Manifest {
     /// The stored form; the same manifest gives the same bytes.
@@ -79,8 +78,7 @@ fn read_target(node: Node<'_>) -> Result<Target> {
 }
 
 fn write_program(program: &Program) -> Value {
-    let symbol =
-        |decl: &SymbolDecl| json!({"name": &*decl.name, "kind": word(SYMBOL_KINDS, &decl.kind), "origin": decl.origin});
+    let symbol = |decl: &SymbolDecl| json!({"name": &*decl.name, "kind": decl.kind.name(), "origin": decl.origin});
     json!({
         "name": program.name,
         "doc": program.doc,

@@ -2,7 +2,7 @@
 
 use crate::inspect::type_text;
 use serde_json::{Value, json};
-use tiga_bundle::{Bundle, Guard, Kernel, Param, Program, SymbolDecl, SymbolKind, Target, Type, Variant};
+use tiga_bundle::{Bundle, Guard, Kernel, Param, Program, SymbolDecl, Target, Type, Variant};
 use tiga_plan::Template;
 use tiga_source::steers;
 
@@ -33,14 +33,7 @@ fn target(target: &Target) -> Value {
 }
 
 fn program(program: &Program, plan: Option<&Template>) -> Value {
-    let size = |decl: &SymbolDecl| {
-        let kind = match decl.kind {
-            SymbolKind::Set => "set",
-            SymbolKind::Edges => "edges",
-            SymbolKind::Dim => "dim",
-        };
-        json!({"name": &*decl.name, "kind": kind, "origin": decl.origin})
-    };
+    let size = |decl: &SymbolDecl| json!({"name": &*decl.name, "kind": decl.kind.name(), "origin": decl.origin});
     let plan = plan.map(|plan| {
         json!({
             "tasks": plan.root.tasks.len(),
