@@ -120,7 +120,8 @@ fn concat(a: &Rows, b: &Rows, cancel: Option<&CancelToken>) -> Result<Rows, Runt
     check(num_dst, edges, numbered, "a graph of two side by side,")?;
     let begins = b.row_ptr[1..].iter().map(|begin| begin + first as i64);
     let row_ptr = a.row_ptr.iter().copied().chain(begins).collect();
-    let mut col = a.col.clone();
+    let mut col = Vec::with_capacity(edges);
+    col.extend_from_slice(&a.col);
     for (position, source) in b.col.iter().enumerate() {
         look(position, cancel)?;
         col.push(source + a.num_src as i32);
