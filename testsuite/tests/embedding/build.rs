@@ -43,8 +43,13 @@ impl Host {
     }
 
     /// The same with the static library.
-    pub fn of_static_library(mut self) -> Self {
-        self.link = vec![library("libtiga.a").display().to_string(), "-ldl".into(), "-lm".into()];
+    pub fn of_static_library(self) -> Self {
+        self.of_library(&library("libtiga.a").display().to_string())
+    }
+
+    /// The same with this static library.
+    pub fn of_library(mut self, file: &str) -> Self {
+        self.link = vec![file.into(), "-ldl".into(), "-lm".into()];
         self
     }
 

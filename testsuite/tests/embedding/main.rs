@@ -119,9 +119,14 @@ fn sanitized() {
     println!("memcheck: the host, the library and the kernels in all checks: clean");
     assert_eq!(valgrind(&["--tool=helgrind", plain, "threads", bundle]), "ok\n");
     println!("helgrind: eight threads with contexts of their own on one bundle and one graph: clean");
-    let checked = Host::c("tests/embedding/checks.c").with("-fsanitize=address,undefined").compile("checks-asan");
-    assert_eq!(run(&mut shell(&checked, &["all", bundle])), "ok\n");
-    println!("AddressSanitizer: the host's memory and all allocations, in all checks: clean");
-    println!("not looked at: pools under helgrind, which does not know Rust's locks; the inside of the library and of");
-    println!("kernels under AddressSanitizer, which only the host is compiled for");
+    let library = std::env::var("TIGA_ASAN_LIBRARY").expect("`cargo xtask sanitize` builds the library and names it");
+    let names = run(&mut shell("nm", &["--undefined-only", &library]));
+    assert!(names.contains("__asan_report_load8"), "{library} is built without AddressSanitizer");
+    let checked = Host::c("tests/embedding/checks.c").with("-fsanitize=address,undefined").of_library(&library);
+    assert_eq!(run(&mut shell(checked.compile("checks-asan"), &["all", bundle])), "ok\n");
+    println!(
+        "AddressSanitizer: the host and the inside of the library, in all checks, eight threads among them: clean"
+    );
+    println!("not looked at: pools under helgrind, which does not know Rust's locks; the inside of kernels under");
+    println!("AddressSanitizer (memcheck and the tests with guard pages look at it)");
 }
