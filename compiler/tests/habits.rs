@@ -185,3 +185,68 @@ fn a_function_that_takes_a_field_declares_its_set() {
     let wrong = "fn half(x: f32) -> f32 { x / 2.0 }\nprogram p(n: i64) -> (y: f64) { half(n) }\n";
     assert_eq!(front(wrong).errors(), 2);
 }
+
+#[test]
+fn members_of_arrays_are_functions_here() {
+    for (body, help) in [
+        ("h.sum(0)", "`sum(h)` over the set, `sum(h, axis: -1)` over an axis"),
+        ("(h + h).argmax()", "`argmax(…, axis: -1)` over an axis"),
+        ("h.softmax(1)", "it is a function: `softmax(h, …)`"),
+        ("h.view(2, 2)", "`reshape(x, [H, D])`"),
+        ("h.T", "`transpose_axes(h, i, j)`"),
+        ("h.shape", "`len(N)`"),
+    ] {
+        says(&program("f32[N]", body), &["TG0105", help]);
+    }
+    says(&program("f32[N]", "h.length"), &["TG0105"]);
+}
+
+#[test]
+fn conversions_have_the_name_of_the_type() {
+    mends("program p<set N>(k: i64[N]) -> (y: f32[N]) { float(k) }\n", "{ f32(k) }");
+    mends("program p<set N>(k: f32[N]) -> (y: i64[N]) { long(k) }\n", "{ i64(k) }");
+    says("program p<set N>(k: i64[N]) -> (y: f32[N]) { float(k, 1) }\n", &["TG0107"]);
+}
+
+#[test]
+fn products_of_matrices_are_an_operator() {
+    let product = |w: &str, body: &str| {
+        format!("program p<set N, F, G>(h: f32[N, F], w: f32[{w}]) -> (y: f32[N, G]) {{ {body} }}\n")
+    };
+    says(&product("F, G", "matmul(h, w)"), &["TG0107", "`a @ b` multiplies by a matrix or a vector"]);
+    says(&product("G, F", "h @ w"), &["TG0212", "`transpose_axes(w, 0, 1)`"]);
+    let (_, shown) = only(&product("G, G", "h @ w"));
+    assert!(!shown.contains("transpose_axes"), "{shown}");
+}
+
+#[test]
+fn a_field_of_another_name_is_given_under_the_right_one() {
+    let call = |fields: &str, given: &str| {
+        format!(
+            "message m(src: {{{fields}}}) -> f32 {{ edge {{ src.feature }} reduce sum }}\n\
+             program p(g: graph<N>, features: f32[N], x: f32[N]) -> (y: f32[N]) {{ m(g, src: {given}) }}\n"
+        )
+    };
+    mends(&call("feature: f32", "{features}"), "src: {feature: features}");
+    mends(&call("feature: f32", "{features: x + 1.0}"), "src: {feature: x + 1.0}");
+    mends(&call("feature: f32", "{x}"), "src: {feature: x}");
+    mends(&call("feature: f32", "{x: features}"), "src: {feature: features}");
+    // Of two fields without a value either may be meant; a record with a name is written elsewhere.
+    for (fields, given) in [("feature: f32, weight: f32", "{x}"), ("feature: f32, weight: f32", "{z: x}")] {
+        let (finding, shown) = only(&call(fields, given));
+        assert!(finding.suggestions.is_empty() && shown.contains("TG0306"), "{shown}");
+    }
+    let named = call("feature: f32", "r").replace("{ m(", "{ let r = {features}; m(");
+    let (finding, shown) = only(&named);
+    assert!(finding.suggestions.is_empty() && shown.contains("TG0306"), "{shown}");
+}
+
+#[test]
+fn clauses_begin_with_their_words() {
+    let clauses = |clauses: &str| format!("message m(src: {{h: f32}}) -> f32 {{ {clauses} }}\n");
+    says(&clauses("{ src.h } reduce sum"), &["TG0004", "each clause begins with its word"]);
+    says(&clauses("edge { src.h } reduce sum { 1.0 }"), &["TG0004", "each clause begins with its word"]);
+    says(&clauses("edge { src.h } reduce sum node { 1.0 }"), &["TG0004", "`node(total) { … }`"]);
+    mends("program p(g: Graph<N>, x: f32[N]) -> (y: f32[N]) { x }\n", "g: graph<N>");
+    says(&program("f32[N]", "sum(h, axis=-1)"), &["TG0018", "sum(h, axis: -1)"]);
+}

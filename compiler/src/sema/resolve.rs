@@ -217,7 +217,7 @@ impl Resolver<'_> {
 /// A field that graphs do not have.
 pub(crate) fn unknown_graph_field(name: &str, graph: &Graph, field: &ast::Name) -> Diagnostic {
     let error = SemaError::UnknownField { owner: format!("graph `{name}`"), field: field.text.clone() };
-    unknown_field(error, field, graph.set_names().iter().copied(), |_| false)
+    unknown_field(error, field, graph.set_names().iter().copied())
 }
 
 /// Lists the fields there are, and the nearest spelling among those that are not given yet.
@@ -225,13 +225,12 @@ pub(crate) fn unknown_field<'a>(
     error: SemaError,
     field: &ast::Name,
     fields: impl Iterator<Item = &'a str> + Clone,
-    given: impl Fn(&str) -> bool,
 ) -> Diagnostic {
     let list: Vec<String> = fields.clone().map(|f| format!("`{f}`")).collect();
     let there =
         if list.is_empty() { "it has no fields".to_owned() } else { format!("its fields are {}", list.join(", ")) };
     let diagnostic = error.at(field.span).label("unknown field").note(there);
-    match nearest(&field.text, fields.filter(|f| !given(f))) {
+    match nearest(&field.text, fields) {
         Some(near) => diagnostic.suggest(field.span, "a field with a similar name exists", near),
         None => diagnostic,
     }
@@ -243,7 +242,7 @@ pub(crate) const fn computes(op: BinaryOp) -> bool {
 }
 
 /// What other languages call an element type.
-fn nearest_type(name: &str) -> Option<&'static str> {
+pub(crate) fn nearest_type(name: &str) -> Option<&'static str> {
     Some(match name {
         "float" | "float32" | "single" => "f32",
         "double" | "float64" => "f64",

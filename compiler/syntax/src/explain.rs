@@ -334,11 +334,13 @@ impl<'i> Scene<'_, 'i> {
             _ => return None,
         };
         let diagnostic = SyntaxError::WrongSign { expected: right, found: wrong }.at(self.span());
-        // A colon stands right after its name; an arrow has a space before it.
-        let space = if right == "->" && wrong == "," { " " } else { "" };
+        // A colon stands right after its name, with a space behind it; an arrow has a space before it.
+        let before = if right == "->" && wrong == "," { " " } else { "" };
         let from = if right == ":" { self.span_before(1).end } else { self.span().start };
         let span = Span { start: from, ..self.span() };
-        let diagnostic = diagnostic.suggest(span, advice, format!("{space}{right}"));
+        let joined = right == ":" && !self.input.text[span.end as usize..].starts_with(char::is_whitespace);
+        let behind = if joined { " " } else { "" };
+        let diagnostic = diagnostic.suggest(span, advice, format!("{before}{right}{behind}"));
         let repair = self.replace(self.index, self.index + 1, Some(token));
         Some(Explanation { diagnostic: Some(diagnostic), repair })
     }
@@ -411,6 +413,8 @@ impl<'i> Scene<'_, 'i> {
             && let Some(near) = similar(word, self.expected.words())
         {
             diagnostic = diagnostic.suggest(self.span(), "a similar word can stand here", near);
+        } else if self.found() == Some(Token::Less) && self.capital_graph() {
+            diagnostic = diagnostic.suggest(self.span_before(1), "this type has small letters only", "graph");
         } else if let Some(advice) = self.advice() {
             diagnostic = diagnostic.help(advice);
         }
@@ -429,6 +433,11 @@ impl<'i> Scene<'_, 'i> {
         Explanation { diagnostic: Some(diagnostic), repair }
     }
 
+    /// `Graph<N>`, or another writing of it with capitals.
+    fn capital_graph(&self) -> bool {
+        matches!(self.before(1), Some(Token::Ident(name)) if name.eq_ignore_ascii_case("graph"))
+    }
+
     /// Whether a clause of a message or reducer could begin.
     fn in_clauses(&self) -> bool {
         self.expected.has("reduce") || self.expected.has("lift")
@@ -439,6 +448,12 @@ impl<'i> Scene<'_, 'i> {
         Some(match found {
             _ if expected.is_only("else") => "an `if` is a value and needs both branches: `if c { a } else { b }`",
             _ if expected.is_only("in") => "a loop ends with `in` and its value: `loop (x = a) … { … } in x`",
+            Some(Token::LBrace) if self.before(1) == Some(Token::WordNode) => {
+                "a node function names what was reduced: `node(total) { … }`"
+            }
+            Some(Token::LBrace) if expected.has("reduce") => {
+                "each clause begins with its word: `edge { … }`, `reduce sum`, `node(total) { … }`"
+            }
             Some(Token::LBrace) if expected.has("->") => {
                 "say what it returns: `-> f32`, or `-> (out: f32)` of a program"
             }

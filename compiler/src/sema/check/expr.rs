@@ -7,7 +7,7 @@ use super::super::items::Entry;
 use super::super::resolve::{unknown_field, unknown_graph_field};
 use super::super::signature::duplicate;
 use super::super::ty::{Tensor, Ty};
-use super::Checker;
+use super::{Checker, habit};
 use indexmap::IndexMap;
 use tiga_abi::DType;
 use tiga_ir::{SymKind, ops};
@@ -219,7 +219,8 @@ impl Checker<'_> {
         };
         let owner = if owner.is_empty() { value.ty.sort().to_owned() } else { format!("`{owner}`") };
         let error = SemaError::UnknownField { owner, field: name.text.clone() };
-        let diagnostic = unknown_field(error, name, fields.into_iter(), |_| false);
+        let diagnostic = unknown_field(error, name, fields.into_iter());
+        let diagnostic = habit::method(diagnostic, base, &name.text, &value.ty);
         let diagnostic = self.point_at_declarations(diagnostic, [value]);
         self.fail(diagnostic, span)
     }
@@ -246,7 +247,7 @@ impl Checker<'_> {
 
     fn record(&mut self, fields: &[ast::RecordField], span: Span) -> Expr {
         let mut seen: IndexMap<&str, Span> = IndexMap::new();
-        let (mut members, mut types) = (Vec::new(), Vec::new());
+        let (mut members, mut types, mut names) = (Vec::new(), Vec::new(), Vec::new());
         for field in fields {
             if let Some(first) = seen.insert(&field.name.text, field.name.span) {
                 self.report(duplicate("field", &field.name, first));
@@ -261,7 +262,9 @@ impl Checker<'_> {
             };
             types.push((field.name.text.as_str().into(), value.ty.clone()));
             members.push(value);
+            names.push(field.name.span);
         }
+        self.field_names.insert(span, names);
         Expr { ty: Ty::Record(types), span, kind: Kind::Tuple(members) }
     }
 

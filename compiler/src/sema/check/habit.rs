@@ -4,10 +4,11 @@ use super::super::error::SemaError;
 use super::super::hir::{Expr, Kind, ReducerUse};
 use super::super::infer::Domain;
 use super::super::prelude;
+use super::super::resolve::nearest_type;
 use super::super::signature::Signature;
 use super::super::ty::{Tensor, Ty};
 use super::Checker;
-use super::builtin::integer;
+use super::builtin::{self, integer};
 use super::expr::name_of;
 use std::ops::Range;
 use tiga_abi::Symbol;
@@ -23,6 +24,9 @@ const AXIS: [&str; 3] = ["dim", "dims", "axes"];
 /// Functions with an `axis:`, beside the reductions of the prelude.
 const ALONG_AN_AXIS: [&str; 10] =
     ["sum", "mean", "prod", "max", "min", "softmax", "log_softmax", "cumsum", "slice", "take"];
+
+/// Those of them that reduce, and are not of the prelude.
+const REDUCE: [&str; 5] = ["sum", "mean", "prod", "max", "min"];
 
 /// What a name of another library means.
 #[derive(Clone, Copy)]
@@ -72,7 +76,7 @@ const fn function_of(theirs: &'static str, ours: &'static str, alike: Range<usiz
 }
 
 /// What other libraries call a function.
-const FUNCTIONS: [Function; 12] = [
+const FUNCTIONS: [Function; 16] = [
     function_of("cat", "concat", 1..usize::MAX, "`concat(a, b)` joins along the last axis"),
     function_of("concatenate", "concat", 1..usize::MAX, "`concat(a, b)` joins along the last axis"),
     function_of("arange", "iota", 1..2, "`iota(K)` counts from 0 to K - 1"),
@@ -85,6 +89,10 @@ const FUNCTIONS: [Function; 12] = [
     function_of("minimum", "min", 2..3, "`min(a, b)` gives the lesser of two"),
     function_of("average", "mean", 1..2, "`mean(x, axis: i)` gives the mean over an axis"),
     function_of("full", "fill", 2..3, "`fill([N, F], value)` repeats a scalar"),
+    function_of("matmul", "@", 0..0, "`a @ b` multiplies by a matrix or a vector"),
+    function_of("mm", "@", 0..0, "`a @ b` multiplies by a matrix or a vector"),
+    function_of("einsum", "@", 0..0, "`a @ b` and `contract(a, b)` sum over an axis of both"),
+    function_of("return", "", 0..0, "a block's value is its last expression: leave `return` out"),
 ];
 
 /// Functions that take extents in brackets.
@@ -105,6 +113,9 @@ pub(super) fn is_of_extents(name: &str) -> bool {
 
 /// The function that a name of another library means with these arguments.
 pub(super) fn function(name: &str, args: &[ast::Arg]) -> Option<Meant> {
+    if let (Some(ours), [ast::Arg { kind: ArgKind::Positional, .. }]) = (nearest_type(name), args) {
+        return Some(Meant::Name(ours));
+    }
     let function = FUNCTIONS.iter().find(|function| function.theirs == name)?;
     let named = |arg: &&ast::Arg| matches!(arg.kind, ArgKind::Named(_));
     let places = args.iter().filter(|arg| !named(arg)).count();
@@ -150,6 +161,29 @@ pub(super) fn extra_argument(diagnostic: Diagnostic, callee: &str, args: &[ast::
             format!("[{}]", all.join(", ")),
         ),
         None => diagnostic.help("the new extents are one list: `reshape(x, [H, D])`"),
+    }
+}
+
+/// `h.sum(0)`, `h.T`: what other libraries have as members of an array is a function here.
+pub(super) fn method(diagnostic: Diagnostic, base: &ast::Expr, name: &str, ty: &Ty) -> Diagnostic {
+    if !matches!(ty, Ty::Tensor(_)) {
+        return diagnostic;
+    }
+    let of = name_of(base);
+    let of = if of.is_empty() { "…" } else { &of };
+    let elsewhere = FUNCTIONS.iter().find(|function| function.theirs == name);
+    if matches!(name, "T" | "t" | "mT" | "transpose") {
+        diagnostic.help(format!("a function exchanges two axes: `transpose_axes({of}, i, j)`"))
+    } else if matches!(name, "shape" | "size") {
+        diagnostic.help("a function gives the size of a set or an axis by its name: `len(N)`")
+    } else if REDUCE.contains(&name) || prelude::REDUCTIONS.contains(&name) {
+        diagnostic.help(format!("it is a function: `{name}({of})` over the set, `{name}({of}, axis: -1)` over an axis"))
+    } else if builtin::names().any(|function| function == name) {
+        diagnostic.help(format!("it is a function: `{name}({of}, …)`"))
+    } else if let Some(function) = elsewhere {
+        diagnostic.help(function.here)
+    } else {
+        diagnostic
     }
 }
 
@@ -315,6 +349,8 @@ mod tests {
             "index_select" => (&[], &["(h, 1, iota(2))"]),
             "maximum" | "minimum" => (&[("f32[N, 4]", "(h, 0.0)")], &["(h)"]),
             "average" => (&[("f32[N]", "(h, axis: 1)"), ("f32[4]", "(h)")], &["(h, h)"]),
+            "matmul" | "mm" | "einsum" => (&[], &["(h, h)"]),
+            "return" => (&[], &["(h)"]),
             "full" => (&[("f32[N, 4]", "([N, 4], 0.0)"), ("f32[N]", "(N, 0.0)")], &["((N, 4), 0.0)"]),
             _ => panic!("`{theirs}` is not tried"),
         }

@@ -5,7 +5,6 @@ use super::super::hir::{Axis, Body, Entity, Expr, Inside, Kind, LocalId, Reducer
 use super::super::infer::{Domain, Elem};
 use super::super::items::{Callable, Entry, Table};
 use super::super::prelude;
-use super::super::resolve::unknown_field;
 use super::super::signature::{Signature, duplicate};
 use super::super::ty::{Graph, Tensor, Ty};
 use super::arguments::{Bindings, Site};
@@ -453,18 +452,19 @@ impl<'a> Checker<'a> {
             return None;
         };
         let mut whole = true;
-        for (name, _) in given {
+        for (index, (name, _)) in given.iter().enumerate() {
             if !fields.iter().any(|(n, _)| n == name) {
-                let error = SemaError::ExtraField {
-                    message: message.to_owned(),
-                    record: record.to_owned(),
-                    field: name.to_string(),
+                let (message, record) = (message.to_owned(), record.to_owned());
+                let error = SemaError::ExtraField { message, record, field: name.to_string() };
+                let missing = fields.iter().map(|(n, _)| &**n).filter(|n| !given.iter().any(|(g, _)| **g == **n));
+                let diagnostic = self.extra_field(error, &value, index, missing.collect());
+                let all: Vec<String> = fields.iter().map(|(n, _)| format!("`{n}`")).collect();
+                let there = if all.is_empty() {
+                    "it has no fields".into()
+                } else {
+                    format!("its fields are {}", all.join(", "))
                 };
-                let name = ast::Name { span: field_span(&value, name), text: name.to_string() };
-                let diagnostic = unknown_field(error, &name, fields.iter().map(|(n, _)| &**n), |n| {
-                    given.iter().any(|(g, _)| **g == *n)
-                });
-                self.report(diagnostic.also(declared, "declared here"));
+                self.report(diagnostic.also(declared, "declared here").note(there));
                 whole = false;
             }
         }
@@ -487,6 +487,24 @@ impl<'a> Checker<'a> {
             _ => Expr { ty: given[*i].1.clone(), span: value.span, kind: Kind::Member(Box::new(value.clone()), *i) },
         };
         Some(order.iter().map(member).collect())
+    }
+
+    /// A field that a message does not read, and the one that was meant: of those missing the nearest, or the only one.
+    fn extra_field(&self, error: SemaError, record: &Expr, index: usize, missing: Vec<&str>) -> Diagnostic {
+        let Some(name) = self.field_names.get(&record.span).map(|names| names[index]) else {
+            return error.at(record.span).label("has an unknown field");
+        };
+        let diagnostic = error.at(name).label("unknown field");
+        let Ty::Record(given) = &record.ty else { return diagnostic };
+        let (meant, why) = match (nearest(&given[index].0, missing.iter().copied()), missing.as_slice()) {
+            (Some(near), _) => (near, "a field with a similar name exists"),
+            (None, [only]) => (*only, "one field has no value yet"),
+            _ => return diagnostic,
+        };
+        match self.shorthands.contains(&name) {
+            true => diagnostic.suggest(name.before(), why, format!("{meant}: ")),
+            false => diagnostic.suggest(name, why, meant),
+        }
     }
 
     /// A field that a record lacks, and where it would be written.
@@ -562,16 +580,6 @@ fn members(value: &Expr) -> Vec<Expr> {
         (Kind::Tuple(all), Some(_)) => all.clone(),
         (_, Some(types)) => types.into_iter().map(|ty| Expr { ty, span: value.span, kind: Kind::Error }).collect(),
         _ => vec![value.clone()],
-    }
-}
-
-/// Where a field of a record argument is written.
-fn field_span(value: &Expr, field: &str) -> Span {
-    match (&value.kind, &value.ty) {
-        (Kind::Tuple(members), Ty::Record(fields)) => {
-            fields.iter().position(|(n, _)| &**n == field).map_or(value.span, |i| members[i].span)
-        }
-        _ => value.span,
     }
 }
 

@@ -26,6 +26,7 @@ use super::resolve::Resolver;
 use super::signature::{Generics, Signature};
 use super::ty::{Graph, Tensor, Ty};
 use scope::Scope;
+use std::collections::HashMap;
 use std::sync::Arc;
 use tiga_abi::DType;
 use tiga_ir::{Scalar, ops};
@@ -48,6 +49,8 @@ pub(crate) struct Checker<'a> {
     literals: Vec<(Elem, String, Span)>,
     /// Fields of records written as a name alone.
     shorthands: Vec<Span>,
+    /// Where each record that was written out has its names.
+    field_names: HashMap<Span, Vec<Span>>,
     whole_graph: Option<(Span, String)>,
     tensor_op: Option<(Span, String)>,
     /// The message or reducer whose code this is.
@@ -73,6 +76,7 @@ impl<'a> Checker<'a> {
             sees: &[],
             literals: Vec::new(),
             shorthands: Vec::new(),
+            field_names: HashMap::new(),
             whole_graph: None,
             tensor_op: None,
             inside: None,

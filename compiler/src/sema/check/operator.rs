@@ -239,7 +239,17 @@ impl Checker<'_> {
                 (Some(k), Some(k2)) if k != k2 => format!("`{k}` meets `{k2}`"),
                 _ => String::new(),
             };
-            let diagnostic = self.places(error.at(caret).label(label), &[&left, &right]);
+            let mut diagnostic = self.places(error.at(caret).label(label), &[&left, &right]);
+            if let (None, [_, k]) = (&b.set, b.dims.as_slice())
+                && a.dims.last() == Some(k)
+            {
+                let matrix = match &right.kind {
+                    Kind::Local(id) => self.locals[id.0].name.as_str(),
+                    _ => "…",
+                };
+                diagnostic =
+                    diagnostic.help(format!("with its axes exchanged it fits: `transpose_axes({matrix}, 0, 1)`"));
+            }
             let rule = "the last feature axis of the left side meets the first axis of the right side: \
                         `[…, K] @ [K, M]` or `[…, K] @ [K]`";
             return self.fail(diagnostic.note(rule), span);
