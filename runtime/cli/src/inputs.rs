@@ -4,6 +4,7 @@ use crate::inspect::type_text;
 use crate::trace::Trace;
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
+use std::path::Path;
 use tiga_abi::{DType, Poly};
 use tiga_bundle::{Param, Program, Type};
 use tiga_formats::{
@@ -86,11 +87,12 @@ impl Wanted<'_> {
         self.file(value)
     }
 
-    /// The edge values of a graph's file; nothing if the text does not speak of a graph.
+    /// The edge values of a graph's file; nothing if the text speaks of no graph, or names a file that there is.
     fn values(&self, graph: &str, field: &str) -> Option<Result<Array>> {
         let known: Vec<&str> = self.inputs.graphs.keys().map(String::as_str).collect();
         match (self.inputs.graphs.get(graph), field) {
             (Some(open), "values") => Some(open.file.values(self.dtype).map_err(Into::into)),
+            (Some(_), _) if Path::new(&format!("{graph}.{field}")).exists() => None,
             (Some(_), _) => {
                 Some(Err(anyhow::anyhow!("a graph has no `{field}`: the values of its edges are `{graph}.values`")))
             }

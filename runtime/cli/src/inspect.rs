@@ -1,6 +1,7 @@
 //! `tiga inspect`.
 
 use crate::inspect_json;
+use crate::show::visible;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use std::io::Write;
@@ -95,10 +96,10 @@ fn print_program(program: &Program, out: &mut dyn Write) -> Result<()> {
     };
     writeln!(out, "program {}({}) -> ({})", program.name, list(&program.params), list(&program.results))?;
     for line in program.doc.lines() {
-        writeln!(out, "  {line}")?;
+        writeln!(out, "  {}", visible(line))?;
     }
     for param in program.params.iter().chain(&program.results).filter(|p| !p.doc.is_empty()) {
-        writeln!(out, "  {}: {}", param.name, param.doc.replace('\n', " "))?;
+        writeln!(out, "  {}: {}", param.name, visible(&param.doc.replace('\n', " ")))?;
     }
     Ok(())
 }

@@ -93,7 +93,8 @@ fn usage(error: &clap::Error) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An error with its causes. Many name their cause themselves: nothing is said twice.
+/// An error with its causes. Many name their cause themselves: nothing is said twice. Causes quote files: a terminal
+/// obeys none of it.
 fn text(error: &Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -101,7 +102,7 @@ fn text(error: &Error) -> String {
             text = format!("{text}: {cause}");
         }
     }
-    text
+    show::visible(&text)
 }
 
 #[cfg(test)]
@@ -113,5 +114,6 @@ mod tests {
     fn a_cause_is_told_once() {
         let error = Err::<(), _>(std::io::Error::other("no disk")).context("cannot read: no disk").context("a.tgb");
         assert_eq!(text(&error.unwrap_err()), "a.tgb: cannot read: no disk");
+        assert_eq!(text(&Error::msg("unknown key `\u{1b}[2J`")), "unknown key `\\u{1b}[2J`");
     }
 }

@@ -217,7 +217,9 @@ impl Run {
         )?;
         for (what, pair) in [("first", &found.first), ("worst", &found.worst)] {
             if let (Some(pair), true) = (pair, found.beyond > 0) {
-                let ulps = pair.ulps.map_or_else(String::new, |ulps| format!(", {ulps} ulps"));
+                // A file with more digits than the result's type has can be off by less than one.
+                let ulps = pair.ulps.filter(|ulps| *ulps > 0);
+                let ulps = ulps.map_or_else(String::new, |ulps| format!(", {ulps} ulps"));
                 writeln!(out, "  {what} at {:?}: got {}, expected {}{ulps}", pair.index, pair.got, pair.expected)?;
             }
         }
@@ -242,7 +244,7 @@ impl<'a> Bound<'a> {
 
     /// Types and shapes of the results, which those expected have, and which there is memory for.
     fn shapes(&self, expected: &[Expected]) -> Result<Vec<(String, DType, Vec<usize>)>> {
-        let shapes = self.call().and_then(|call| call.result_shapes()).map_err(by_options)?;
+        let shapes = self.call().and_then(|call| call.result_shapes()).map_err(|error| self.by_options(error))?;
         for one in expected {
             let of = shapes.iter().find(|(name, ..)| *name == one.result);
             let (name, dtype, shape) = of.expect("results have the program's names");
@@ -264,7 +266,7 @@ impl<'a> Bound<'a> {
             // Those of the run before go first: there may be no memory for both.
             results.clear();
             let call = self.trace.step("bind", || self.program.name.clone(), || self.call());
-            let mut call = call.map_err(by_options)?;
+            let mut call = call.map_err(|error| self.by_options(error))?;
             for (name, dtype, shape) in shapes {
                 let array = Array::zeroed(*dtype, shape.clone()).ok_or_else(|| {
                     let one = [(name.clone(), *dtype, shape.clone())];
@@ -276,10 +278,41 @@ impl<'a> Bound<'a> {
                 call.output(name, ArrayMut::new(*dtype, shape, array.as_bytes_mut()))?;
             }
             let start = Instant::now();
-            call.run(context).map_err(by_options)?;
+            call.run(context).map_err(|error| self.by_options(error))?;
             times.push(start.elapsed());
         }
         Ok(Runs { results, times })
+    }
+
+    /// A refusal of the runtime in the words of the command line.
+    fn by_options(&self, error: RuntimeError) -> Error {
+        match error {
+            RuntimeError::Unbound(size) => {
+                anyhow::anyhow!("no input fixes the size `{size}`: give it with --dim {size}=N")
+            }
+            RuntimeError::Conflict { symbol, first, first_origin, second, second_origin } => {
+                let place = |origin: &Origin, value| match origin {
+                    Origin::Given => format!("--dim {symbol}={value}"),
+                    other => other.to_string(),
+                };
+                let (one, other) = (place(&first_origin, first), place(&second_origin, second));
+                let advice = [&first_origin, &second_origin].into_iter().find_map(|origin| self.count_nodes(origin));
+                anyhow::anyhow!("{symbol} is {first} by {one}, but {second} by {other}{}", advice.unwrap_or_default())
+            }
+            other => other.into(),
+        }
+    }
+
+    /// How to say the number of nodes, where a size comes of a file that does not.
+    fn count_nodes(&self, origin: &Origin) -> Option<String> {
+        let Origin::Graph { what: "sources" | "destinations", parameter } = origin else { return None };
+        let guessed = self.inputs.graphs.get(parameter)?.file.sized_by_ids;
+        guessed.then(|| {
+            format!(
+                "; the file of `{parameter}` does not say how many nodes there are: :nodes=N behind its name does, \
+                 or :nodes=N,M for N sources and M destinations"
+            )
+        })
     }
 }
 
@@ -332,24 +365,6 @@ fn too_large(results: &[(String, DType, Vec<usize>)], all: u64, available: u64) 
 fn check_ranking(name: &str, shapes: &[(String, DType, Vec<usize>)]) -> Result<()> {
     let elements = shapes.iter().find(|(n, ..)| n == name).map_or(0, |(_, _, shape)| bytes(DType::Bool, shape));
     Limits::room_for(elements.saturating_mul(12)).with_context(|| format!("--top {name}"))
-}
-
-/// A refusal of the runtime in the words of the command line.
-fn by_options(error: RuntimeError) -> Error {
-    match error {
-        RuntimeError::Unbound(size) => {
-            anyhow::anyhow!("no input fixes the size `{size}`: give it with --dim {size}=N")
-        }
-        RuntimeError::Conflict { symbol, first, first_origin, second, second_origin } => {
-            let place = |origin: &Origin, value| match origin {
-                Origin::Given => format!("--dim {symbol}={value}"),
-                other => other.to_string(),
-            };
-            let (one, other) = (place(&first_origin, first), place(&second_origin, second));
-            anyhow::anyhow!("{symbol} is {first} by {one}, but {second} by {other}")
-        }
-        other => other.into(),
-    }
 }
 
 /// The rounds of an iteration, if the program says them.

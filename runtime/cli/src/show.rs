@@ -34,7 +34,7 @@ pub(crate) fn top(out: &mut dyn Write, array: &Array, count: usize, ids: RowIds<
 }
 
 /// A text of a file without what a terminal would obey.
-fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     text.chars().map(|c| if steers(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
@@ -68,13 +68,29 @@ pub(crate) fn timing(out: &mut dyn Write, times: &mut [Duration], edges: usize, 
         median.as_secs_f64() * 1e3,
         least.as_secs_f64() * 1e3
     )?;
-    if edges > 0 { writeln!(out, "; {:.1} M edges/s", rate / 1e6) } else { writeln!(out) }
+    match edges {
+        0 => writeln!(out),
+        _ if rate < 1e5 => writeln!(out, "; {:.1} k edges/s", rate / 1e3),
+        _ => writeln!(out, "; {:.1} M edges/s", rate / 1e6),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use tiga_formats::Elements;
+
+    #[test]
+    fn few_edges_are_counted_in_thousands() {
+        let line = |edges| {
+            let mut out = Vec::new();
+            timing(&mut out, &mut [Duration::from_millis(1)], edges, None).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert!(line(0).ends_with("least of 1\n"));
+        assert!(line(7).ends_with("; 7.0 k edges/s\n"));
+        assert!(line(2000).ends_with("; 2.0 M edges/s\n"));
+    }
 
     #[test]
     fn integers_are_ranked_as_integers() {

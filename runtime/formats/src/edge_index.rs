@@ -59,7 +59,15 @@ pub(crate) fn from_array(
     let rows = sources.max(destinations).saturating_mul(BYTES_PER_ROW);
     limits.check(rows.saturating_add(edges as u64 * BYTES_PER_EDGE))?;
     let (csr, input_order) = Csr::from_coo(&src, &dst, Some(sources as usize), Some(destinations as usize))?;
-    Ok(GraphFile { csr, values: None, input_order, inputs: edges, names: None, first_id: 0 })
+    Ok(GraphFile {
+        csr,
+        values: None,
+        input_order,
+        inputs: edges,
+        names: None,
+        first_id: 0,
+        sized_by_ids: nodes.is_none(),
+    })
 }
 
 /// The two rows.

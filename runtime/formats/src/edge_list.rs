@@ -147,6 +147,7 @@ pub fn read(
     let rows = sources.max(destinations).saturating_mul(BYTES_PER_ROW);
     limits.check(rows.saturating_add(edges.len() as u64 * BYTES_PER_EDGE))?;
     let mut file = edges.into_graph(sources, destinations, Mirror::No)?;
+    file.sized_by_ids = options.nodes.is_none() && !options.named;
     file.names = nodes.into_names();
     Ok(file)
 }

@@ -20,6 +20,8 @@ pub struct GraphFile {
     pub names: Option<crate::Names>,
     /// What the file calls its first node: 0, or 1 in Matrix Market files.
     pub first_id: u64,
+    /// Whether nothing says how many nodes there are: then as many, at both ends, as the largest number needs.
+    pub sized_by_ids: bool,
 }
 
 /// Edge values as the file has them.

@@ -198,7 +198,15 @@ fn with_values(
         None => None,
     };
     let input_order = order.unwrap_or_else(|| Indices::identity(edges));
-    Ok(GraphFile { csr, values: values.map(EdgeValues::Array), input_order, inputs: edges, names: None, first_id: 0 })
+    Ok(GraphFile {
+        csr,
+        values: values.map(EdgeValues::Array),
+        input_order,
+        inputs: edges,
+        names: None,
+        first_id: 0,
+        sized_by_ids: false,
+    })
 }
 
 fn kind(array: &Array, member: &'static str, expected: &'static str) -> GraphNpzError {

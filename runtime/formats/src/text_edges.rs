@@ -72,6 +72,6 @@ impl TextEdges {
         }
         let negate_above_diagonal = mirror == Mirror::Negated;
         let values = self.words.map(|words| EdgeValues::Text(TextValues { words, negate_above_diagonal }));
-        Ok(GraphFile { csr, values, input_order, inputs: lines, names: None, first_id: 0 })
+        Ok(GraphFile { csr, values, input_order, inputs: lines, names: None, first_id: 0, sized_by_ids: false })
     }
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 use tiga_abi::{DType, Poly, SizeError, SizeExpr};
+use tiga_source::steers;
 
 /// Bytes of a stored template or manifest that are read at all. A tree takes up to sixteen times the memory of its text.
 pub const MAX_TEXT: usize = 4 << 20;
@@ -76,6 +77,9 @@ pub enum JsonProblem {
     /// A text that must not be empty.
     #[error("is empty")]
     Empty,
+    /// A name with a character that a terminal obeys: names are shown, and stand in generated code.
+    #[error("{0:?} is no name: it holds a character that is obeyed, not shown")]
+    Steers(String),
     /// Something that may stand only once.
     #[error("`{0}` stands here twice")]
     Duplicate(String),
@@ -231,13 +235,14 @@ impl<'a> Node<'a> {
         self.value.as_str().ok_or_else(|| self.wrong_type("a string"))
     }
 
-    /// A string with something in it.
+    /// A string with something in it that can be shown.
     ///
     /// # Errors
-    /// Not a string, empty.
+    /// Not a string, empty, or with a character of [`steers`].
     pub fn name(&self) -> Result<String> {
         match self.str()? {
             "" => Err(self.refuse(JsonProblem::Empty)),
+            text if text.contains(steers) => Err(self.refuse(JsonProblem::Steers(text.to_owned()))),
             text => Ok(text.to_owned()),
         }
     }
@@ -384,6 +389,16 @@ mod tests {
         let read = |node: Node<'_>| node.get("a")?.list(|item| item.get("b")?.int());
         let error = read(Node::root(&tree)).unwrap_err();
         assert_eq!(error.to_string(), "at $.a[1].b: expected an integer, found a string");
+    }
+
+    #[test]
+    fn a_name_is_shown_and_not_obeyed() {
+        for text in ["a\u{1b}[2J", "a\nb", "\u{202e}a"] {
+            let error = Node::root(&json!(text)).name().unwrap_err();
+            assert!(!error.to_string().contains(steers), "{error}");
+            assert_eq!(error.problem, JsonProblem::Steers(text.into()));
+        }
+        assert_eq!(Node::root(&json!("g.src")).name().unwrap(), "g.src");
     }
 
     #[test]
