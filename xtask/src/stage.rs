@@ -32,7 +32,6 @@ const FILES: &[(&str, &str)] = &[
     ("docs/running.md", "share/doc/tiga/running.md"),
     ("docs/stability.md", "share/doc/tiga/stability.md"),
     ("docs/tools.md", "share/doc/tiga/tools.md"),
-    ("examples/heat.tg", "share/tiga/examples/heat.tg"),
     ("examples/embed/c/heat.c", "share/tiga/examples/embed/c/heat.c"),
     ("examples/embed/c/linked.c", "share/tiga/examples/embed/c/linked.c"),
     ("examples/embed/cpp/heat.cpp", "share/tiga/examples/embed/cpp/heat.cpp"),
@@ -41,6 +40,12 @@ const FILES: &[(&str, &str)] = &[
     ("examples/embed/rust/src/main.rs", "share/tiga/examples/embed/rust/src/main.rs"),
     // The versions that Tiga is tested with; cargo drops the rows that the example does not need.
     ("Cargo.lock", "share/tiga/examples/embed/rust/Cargo.lock"),
+];
+
+/// Folders whose files of one kind, or all, are copied; folders within them are not.
+const FOLDERS: &[(&str, &str, Option<&str>)] = &[
+    ("docs/cookbook", "share/doc/tiga/cookbook", None),
+    ("examples", "share/tiga/examples", Some("tg")),
 ];
 
 /// Texts in which `@VERSION@`, `@MAJOR@` and `@MINOR@` stand for this version.
@@ -81,6 +86,15 @@ pub fn make(built: &Path, folder: &Path) -> Result<()> {
             None => shell::root().join(from),
         };
         copy(&from, &folder.join(to))?;
+    }
+    for (from, to, kind) in FOLDERS {
+        let from = shell::root().join(from);
+        for path in walk(&from)?.into_iter().filter(|path| path.is_file() && path.parent() == Some(&from)) {
+            if kind.is_none_or(|kind| path.extension().is_some_and(|e| e == kind)) {
+                let name = path.strip_prefix(&from).expect("it was found there");
+                copy(&path, &folder.join(to).join(name))?;
+            }
+        }
     }
     for (link, to) in LINKS {
         let link = folder.join(link);
