@@ -43,10 +43,8 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// Folders whose files of one kind, or all, are copied; folders within them are not.
-const FOLDERS: &[(&str, &str, Option<&str>)] = &[
-    ("docs/cookbook", "share/doc/tiga/cookbook", None),
-    ("examples", "share/tiga/examples", Some("tg")),
-];
+const FOLDERS: &[(&str, &str, Option<&str>)] =
+    &[("docs/cookbook", "share/doc/tiga/cookbook", None), ("examples", "share/tiga/examples", Some("tg"))];
 
 /// Texts in which `@VERSION@`, `@MAJOR@` and `@MINOR@` stand for this version.
 const TEXTS: &[(&str, &str)] = &[

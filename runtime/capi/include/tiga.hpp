@@ -115,6 +115,17 @@ public:
     // All elements of a vector, std::array or the like, along one axis.
     template <class Container, class = decltype(std::declval<Container &>().data())>
     view(Container &elements) : data_(elements.data()), shape_{static_cast<int64_t>(elements.size())} {}
+    // The same in a shape of as many elements; throws std::invalid_argument if it has more or fewer.
+    template <class Container, class = decltype(std::declval<Container &>().data())>
+    view(Container &elements, std::vector<int64_t> shape) : data_(elements.data()), shape_(std::move(shape)) {
+        size_t left = elements.size();
+        for (const int64_t extent : shape_) {
+            if (extent < 1 || left % static_cast<size_t>(extent) != 0) left = 0;
+            else left /= static_cast<size_t>(extent);
+        }
+        const bool empty = std::find(shape_.begin(), shape_.end(), 0) != shape_.end() && elements.size() == 0;
+        if (left != 1 && !empty) throw std::invalid_argument("the shape of a view has other elements than its container");
+    }
 
     T *data() const noexcept { return data_; }
     const std::vector<int64_t> &shape() const noexcept { return shape_; }
@@ -126,6 +137,8 @@ private:
 
 template <class Container>
 view(Container &) -> view<std::remove_pointer_t<decltype(std::declval<Container &>().data())>>;
+template <class Container>
+view(Container &, std::vector<int64_t>) -> view<std::remove_pointer_t<decltype(std::declval<Container &>().data())>>;
 
 // Compiled programs. May be shared by threads.
 class bundle {

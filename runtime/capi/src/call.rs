@@ -92,8 +92,11 @@ pub unsafe extern "C" fn tiga_call_input(
 ) -> tiga_status {
     let body = || {
         // SAFETY: by the contract of the call.
-        let (call, name, array) =
-            unsafe { (handle_mut(call, "call")?, name.read("name")?, Described::read(handle(array, "array")?)?) };
+        let (call, name, array) = unsafe {
+            let (call, name) = (handle_mut(call, "call")?, name.read("name")?);
+            let array = handle(array, "array").and_then(|array| Described::read(array));
+            (call, name, array.map_err(|failure| failure.of(name))?)
+        };
         call.occupy(name, false, array.range())?;
         let bytes: &'static [u8] = match array.bytes {
             0 => &[],
@@ -119,8 +122,9 @@ pub unsafe extern "C" fn tiga_call_output(
     let body = || {
         // SAFETY: by the contract of the call.
         let (call, name, array) = unsafe {
-            let array = tiga_array::from(handle(array, "array")?);
-            (handle_mut(call, "call")?, name.read("name")?, Described::read(&array)?)
+            let (call, name) = (handle_mut(call, "call")?, name.read("name")?);
+            let array = handle(array, "array").and_then(|array| Described::read(&tiga_array::from(array)));
+            (call, name, array.map_err(|failure| failure.of(name))?)
         };
         call.occupy(name, true, array.range())?;
         let bytes: &'static mut [u8] = match array.bytes {

@@ -138,6 +138,11 @@ impl Failure {
         Self::new(TIGA_NULL, format!("`{what}` is null"))
     }
 
+    /// The same of a parameter.
+    pub(crate) fn of(self, parameter: &str) -> Self {
+        Self::new(self.status, format!("`{parameter}`: {}", self.message))
+    }
+
     /// An argument that no call takes.
     pub(crate) fn argument(message: impl Into<String>) -> Self {
         Self::new(TIGA_ARGUMENT, message)

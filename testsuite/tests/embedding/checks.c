@@ -40,6 +40,10 @@ static void fails(tiga_status status, tiga_status expected, tiga_error **error) 
     *error = NULL;
 }
 
+static int is(tiga_str text, const char *expected) {
+    return text.len == strlen(expected) && !memcmp(text.data, expected, text.len);
+}
+
 static void make_ring(void) {
     tiga_error *error;
     static int64_t row_ptr[NODES + 1];
@@ -265,6 +269,11 @@ static void check_errors(void) {
         fails(tiga_call_input(call, TIGA_STR("r"), &wrong[i].array, &error), wrong[i].status, &error);
         tiga_call_free(call);
     }
+    tiga_array nowhere = {NULL, TIGA_F64, 1, &nodes, NULL};
+    ok(tiga_call_new(bundle, TIGA_STR("walk"), &call, &error), &error);
+    DEMAND(tiga_call_input(call, TIGA_STR("r"), &nowhere, &error) == TIGA_NULL);
+    DEMAND(is(tiga_error_message(error), "`r`: `data` is null"));
+    tiga_error_free(error), tiga_call_free(call);
     tiga_context *context = context_of(0, 1);
     call = walk(&steps, out);
     fails(tiga_call_input(call, TIGA_STR("r"), &array, &error), TIGA_BOUND_TWICE, &error);
@@ -281,10 +290,6 @@ static void check_errors(void) {
     tiga_bundle_free(NULL), tiga_call_free(NULL), tiga_graph_free(NULL), tiga_context_free(NULL);
     tiga_cancel_free(NULL), tiga_error_free(NULL), tiga_cancel_request(NULL);
     DEMAND(tiga_error_status(NULL) == TIGA_OK && tiga_bundle_programs(NULL) == 0 && tiga_status_name(9).len == 0);
-}
-
-static int is(tiga_str text, const char *expected) {
-    return text.len == strlen(expected) && !memcmp(text.data, expected, text.len);
 }
 
 /* What a bundle says of itself, and the shape of a result. */

@@ -15,9 +15,20 @@ int main(int argc, char **argv) {
     std::vector<tiga::f16> y(5);
     std::vector<tiga::bf16> z(5);
     tiga::call call(bundle, "halves");
-    call.bind("g", graph).input("x", x).input("w", w).input("k", k).output("y", y).output("z", z);
+    call.bind("g", graph).input("x", tiga::view(x, {5})).input("w", w).input("k", k).output("y", y).output("z", z);
     call.run(tiga::context::on_caller());
     for (const tiga::f16 element : y) std::printf("%x ", element.bits);
     for (const tiga::bf16 element : z) std::printf("%x ", element.bits);
     std::printf("\n");
+    // A container in a shape: of as many elements, or none.
+    if (tiga::view(y, {1, 5}).shape() != std::vector<int64_t>{1, 5}) return 3;
+    std::vector<float> none;
+    if (tiga::view(none, {0, 5}).shape().size() != 2) return 4;
+    for (const std::vector<int64_t> &shape : {std::vector<int64_t>{2, 2}, {5, 2}, {0, 5}, {-1, -5}, {}}) {
+        try {
+            (void)tiga::view(y, shape);
+            return 5;
+        } catch (const std::invalid_argument &) {
+        }
+    }
 }
