@@ -6,7 +6,7 @@ use crate::library::Library;
 use crate::{Call, RuntimeError};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 use tiga_abi::KernelFn;
 use tiga_bundle::{Manifest, Program, Target};
 use tiga_plan::Template;
@@ -21,14 +21,40 @@ pub struct Bundle {
 pub(crate) struct Loaded {
     pub(crate) file: tiga_bundle::Bundle,
     pub(crate) target: Target,
-    pub(crate) library: Library,
+    /// Loaded for the first run: to load a shared object is to run what it says, and opening a file runs nothing.
+    library: OnceLock<Library>,
+    loading: Mutex<()>,
+}
+
+impl Loaded {
+    fn new(file: tiga_bundle::Bundle, target: Target, library: OnceLock<Library>) -> Self {
+        Self { file, target, library, loading: Mutex::new(()) }
+    }
+
+    /// The kernels of the target.
+    ///
+    /// # Errors
+    /// The machine's loader refuses them.
+    pub(crate) fn library(&self) -> Result<&Library, RuntimeError> {
+        let _one = self.loading.lock();
+        if let Some(library) = self.library.get() {
+            return Ok(library);
+        }
+        let name = &self.target.name;
+        let object = self.file.kernels(name).ok_or_else(|| RuntimeError::Load {
+            target: name.clone(),
+            reason: "the archive has no such entry".into(),
+        })?;
+        let library = Library::load(name, object)?;
+        Ok(self.library.get_or_init(|| library))
+    }
 }
 
 impl Bundle {
-    /// Opens a file and loads the kernels of the best target this machine can run.
+    /// Opens a file and chooses the best target that this machine can run. Its kernels are loaded for the first run.
     ///
     /// # Errors
-    /// The file is not a bundle; no target fits; the kernels cannot be loaded.
+    /// The file is not a bundle; no target fits.
     pub fn open(path: &Path) -> Result<Self, RuntimeError> {
         Self::load(tiga_bundle::Bundle::open(path)?)
     }
@@ -56,17 +82,13 @@ impl Bundle {
             let reason = format!("the program is not linked with `{}`", variant.entry);
             return Err(RuntimeError::Load { target: target.name, reason });
         }
-        Ok(Self { inner: Arc::new(Loaded { file, target, library: Library::Linked(kernels) }) })
+        let library = OnceLock::from(Library::Linked(kernels));
+        Ok(Self { inner: Arc::new(Loaded::new(file, target, library)) })
     }
 
     fn load(file: tiga_bundle::Bundle) -> Result<Self, RuntimeError> {
         let target = choose(file.manifest())?;
-        let object = file.kernels(&target.name).ok_or_else(|| RuntimeError::Load {
-            target: target.name.clone(),
-            reason: "the archive has no such entry".into(),
-        })?;
-        let library = Library::load(&target.name, object)?;
-        Ok(Self { inner: Arc::new(Loaded { file, target, library }) })
+        Ok(Self { inner: Arc::new(Loaded::new(file, target, OnceLock::new())) })
     }
 
     /// What the bundle says of itself.
@@ -74,7 +96,7 @@ impl Bundle {
         self.inner.file.manifest()
     }
 
-    /// The target whose kernels were loaded.
+    /// The target whose kernels run.
     pub fn target(&self) -> &str {
         &self.inner.target.name
     }

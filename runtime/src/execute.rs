@@ -228,7 +228,7 @@ impl<'c, 'a> Execution<'c, 'a> {
         let kernel = manifest.kernel(symbol).ok_or_else(|| self.problem(PlanProblem::Kernel(symbol.into())))?;
         let size = |s: &str| self.call.sizes.get(s);
         let variant = kernel.select(&size).ok_or_else(|| self.problem(PlanProblem::Variant(symbol.into())))?;
-        let entry = bundle.inner.library.kernel(&variant.entry);
+        let entry = bundle.inner.library()?.kernel(&variant.entry);
         let entry = entry.ok_or_else(|| self.problem(PlanProblem::Entry(variant.entry.clone())))?;
         let mut sym = Vec::new();
         for name in &kernel.syms {

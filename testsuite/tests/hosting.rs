@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "an allocator as a host writes it")]
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,9 +12,11 @@ use std::time::Duration;
 use testsuite::models::{WALK, compiled};
 use testsuite::road::Road;
 use tiga_abi::{DType, FpMode};
+use tiga_bundle::Contents;
 use tiga_formats::{Csr, Indices};
 use tiga_runtime::{
-    Allocator, ArrayMut, ArrayRef, Call, CancelToken, Context, Graph, LogLevel, Progress, RuntimeError, Span, Work,
+    Allocator, ArrayMut, ArrayRef, Bundle, Call, CancelToken, Context, Graph, LogLevel, Progress, RuntimeError, Span,
+    Work,
 };
 
 /// A ring of nodes, each with an edge to the next.
@@ -235,4 +238,46 @@ fn contexts_work_side_by_side() {
         // And one of them by two threads at once.
         scope.spawn(|| assert_eq!(ring.walk(7, &contexts[1], |_| ()).unwrap(), ring.expected(7)));
     });
+}
+
+/// A bundle with another object for all its targets.
+fn with_kernels(bytes: &[u8], object: &[u8]) -> Bundle {
+    let whole = tiga_bundle::Bundle::from_bytes(bytes.to_vec()).unwrap();
+    let manifest = whole.manifest().clone();
+    let plans = manifest.programs.iter().map(|program| whole.plan(&program.name).unwrap().clone()).collect();
+    let kernels = manifest.targets.iter().map(|target| (target.name.clone(), object.to_vec())).collect();
+    let contents = Contents { manifest, plans, kernels, ir: BTreeMap::new() };
+    Bundle::from_bytes(tiga_bundle::write(&contents).unwrap()).unwrap()
+}
+
+/// A bundle as somebody means harm: its kernels are an object that acts as soon as it is loaded.
+#[test]
+fn opening_a_bundle_runs_nothing_of_it() {
+    let mut ring = Ring::new(5);
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("opening");
+    std::fs::create_dir_all(&folder).unwrap();
+    let (source, object, mark) = (folder.join("acts.c"), folder.join("acts.so"), folder.join("mark"));
+    let _ = std::fs::remove_file(&mark);
+    let text = format!(
+        "#include <stdio.h>\n__attribute__((constructor)) static void act(void) {{ fclose(fopen(\"{}\", \"w\")); }}\n",
+        mark.display()
+    );
+    std::fs::write(&source, text).unwrap();
+    let made = std::process::Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&object).arg(&source).status();
+    assert!(made.unwrap().success());
+    ring.road.bundle = with_kernels(&ring.road.bytes, &std::fs::read(&object).unwrap());
+    assert!(ring.road.bundle.call("walk").is_ok() && !mark.exists());
+    // Running it does run it; that it lacks the kernels is found then.
+    let error = ring.walk(3, &Context::on_caller(), |_| {}).unwrap_err();
+    assert!(matches!(error, RuntimeError::Plan { .. }) && mark.exists(), "{error}");
+}
+
+#[test]
+fn kernels_that_cannot_be_loaded_are_refused_by_the_first_run() {
+    let mut ring = Ring::new(5);
+    ring.road.bundle = with_kernels(&ring.road.bytes, b"no object");
+    for _ in 0..2 {
+        let error = ring.walk(3, &Context::on_caller(), |_| {}).unwrap_err();
+        assert!(matches!(error, RuntimeError::Load { .. }), "{error}");
+    }
 }

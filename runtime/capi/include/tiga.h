@@ -339,7 +339,8 @@ tiga_str tiga_error_message(const tiga_error *error);
 void tiga_error_free(tiga_error *error);
 
 // Opens a file and loads its kernels for this machine. The file may change or go afterwards.
-// Errors: TIGA_FILE, TIGA_BUNDLE, TIGA_TARGET, TIGA_LOAD. Opening any file is safe; running a bundle runs its code.
+// Errors: TIGA_FILE, TIGA_BUNDLE, TIGA_TARGET. Opening any file is safe: its kernels are loaded for the first run, and
+// running a bundle runs its code.
 tiga_status tiga_bundle_open(tiga_str path,
                              tiga_bundle **out,
                              tiga_error **error);
@@ -534,7 +535,7 @@ tiga_status tiga_call_on_progress(tiga_call *call,
 
 // Runs the program. When it returns TIGA_OK the results stand in the bound arrays; after an error they are undefined.
 // May be repeated, on any context, with new numbers in the same arrays. Errors: TIGA_MISSING, TIGA_UNBOUND,
-// TIGA_CONFLICT, TIGA_MEMORY, TIGA_ALLOCATOR, TIGA_CANCELLED, TIGA_PLAN.
+// TIGA_CONFLICT, TIGA_LOAD, TIGA_MEMORY, TIGA_ALLOCATOR, TIGA_CANCELLED, TIGA_PLAN.
 tiga_status tiga_call_run(tiga_call *call,
                           const tiga_context *context,
                           tiga_error **error);

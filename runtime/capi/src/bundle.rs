@@ -91,7 +91,8 @@ pub struct tiga_size_info {
 }
 
 /// Opens a file and loads its kernels for this machine. The file may change or go afterwards.
-/// Errors: TIGA_FILE, TIGA_BUNDLE, TIGA_TARGET, TIGA_LOAD. Opening any file is safe; running a bundle runs its code.
+/// Errors: TIGA_FILE, TIGA_BUNDLE, TIGA_TARGET. Opening any file is safe: its kernels are loaded for the first run, and
+/// running a bundle runs its code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tiga_bundle_open(
     path: tiga_str,

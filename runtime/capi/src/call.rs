@@ -246,7 +246,7 @@ pub unsafe extern "C" fn tiga_call_on_progress(
 
 /// Runs the program. When it returns TIGA_OK the results stand in the bound arrays; after an error they are undefined.
 /// May be repeated, on any context, with new numbers in the same arrays. Errors: TIGA_MISSING, TIGA_UNBOUND,
-/// TIGA_CONFLICT, TIGA_MEMORY, TIGA_ALLOCATOR, TIGA_CANCELLED, TIGA_PLAN.
+/// TIGA_CONFLICT, TIGA_LOAD, TIGA_MEMORY, TIGA_ALLOCATOR, TIGA_CANCELLED, TIGA_PLAN.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tiga_call_run(
     call: *mut tiga_call,
