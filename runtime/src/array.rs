@@ -1,6 +1,7 @@
 //! Borrowed arrays: zero-copy views of the caller's memory.
 
 use crate::RuntimeError;
+use crate::memory::check_room;
 use bytemuck::{NoUninit, Pod};
 use tiga_abi::DType;
 
@@ -48,6 +49,22 @@ impl<'a> ArrayRef<'a> {
             Err(RuntimeError::Strides(name.into()))
         }
     }
+}
+
+/// Zeros for an array of this shape, called `name`.
+///
+/// # Errors
+/// [`RuntimeError::Memory`] if there is not so much.
+pub fn zeroed<T: Pod>(name: &str, shape: &[usize]) -> Result<Vec<T>, RuntimeError> {
+    let all =
+        if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, extent| n.checked_mul(*extent)) };
+    let bytes = all.map_or(u64::MAX, |all| (all as u64).saturating_mul(size_of::<T>() as u64));
+    check_room(bytes, || format!("`{name}` of shape {shape:?}"))?;
+    let (all, mut out) = (all.unwrap_or(usize::MAX), Vec::new());
+    let none = |_| RuntimeError::Memory { what: format!("`{name}` of shape {shape:?}"), bytes, available: 0 };
+    out.try_reserve_exact(all).map_err(none)?;
+    out.resize(all, T::zeroed());
+    Ok(out)
 }
 
 impl<'a> ArrayMut<'a> {

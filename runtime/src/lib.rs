@@ -22,7 +22,7 @@ mod sizes;
 mod trace;
 mod workers;
 
-pub use array::{ArrayMut, ArrayRef};
+pub use array::{ArrayMut, ArrayRef, zeroed};
 pub use bundle::Bundle;
 pub use call::Call;
 pub use cancel::CancelToken;

@@ -134,6 +134,10 @@ impl Temporary {
         }
         let mut unfinished = unfinished();
         let file = make_in(folder)?;
+        // Whoever kept the old file from others keeps the new one.
+        if let Ok(old) = fs::metadata(target) {
+            file.as_file().set_permissions(old.permissions())?;
+        }
         unfinished.insert(file.path().to_owned());
         let listed = Listed(file.path().to_owned());
         Ok(Self { file, _listed: listed })
@@ -182,6 +186,17 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret.tg");
+        write_file(&path, |w| w.write_all(b"old")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        write_file(&path, |w| w.write_all(b"new")).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

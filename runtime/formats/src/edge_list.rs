@@ -98,7 +98,7 @@ pub struct EdgeListOptions {
 }
 
 /// Reads a file of `size` bytes. Fields stand between semicolons, commas, tabs or spaces; `#` and `%` lines are comments,
-/// and a first line of words is a header; all edges have a value or none has. Unless the options count them there are as
+/// and a first line of words with other signs than spaces between them, or of known ones, is a header; all edges have a value or none has. Unless the options count them there are as
 /// many sources as destinations, the largest number plus one, which may be a million and one a byte of the file.
 ///
 /// # Errors
@@ -113,9 +113,10 @@ pub fn read(
     let mut nodes = Nodes::of(options, limits);
     let mut edges: Option<TextEdges> = None;
     let mut first = true;
+    let (mut delimiter, mut held) = (None, 0);
     while let Some((line, text)) = lines.next_content(COMMENTS)? {
-        let fields =
-            fields(text, Delimiter::of(text, options.named)).map_err(|error| EdgeListError::Field { line, error })?;
+        let delimiter = *delimiter.get_or_insert_with(|| Delimiter::of(text, options.named));
+        let fields = fields(text, delimiter).map_err(|error| EdgeListError::Field { line, error })?;
         if std::mem::take(&mut first) {
             match first_line(text, &fields, options.named) {
                 FirstLine::Header => continue,
@@ -132,6 +133,11 @@ pub fn read(
         }
         if let Some(edges) = &mut edges {
             read_edge(line, &fields, &mut nodes, edges)?;
+            // The first line may have been no measure: what is held is looked at each time that it has doubled.
+            if edges.bytes() > held {
+                held = 2 * edges.bytes();
+                limits.check(held)?;
+            }
         }
     }
     let edges = edges.unwrap_or_else(|| TextEdges::new(None));
@@ -157,7 +163,7 @@ enum Nodes<'l> {
     /// From 0, below these counts.
     Numbered(NodeCounts),
     /// By name; the position of a name is its node.
-    Named { names: IndexSet<Box<str>>, bytes: u64, limits: &'l Limits },
+    Named { names: IndexSet<Box<str>>, bytes: u64, held: u64, limits: &'l Limits },
 }
 
 /// Memory that a name takes besides its own bytes, its places in the set and in the graph's text included.
@@ -166,7 +172,7 @@ const BYTES_PER_NAME: u64 = 64;
 impl<'l> Nodes<'l> {
     fn of(options: &EdgeListOptions, limits: &'l Limits) -> Self {
         if options.named {
-            return Nodes::Named { names: IndexSet::new(), bytes: 0, limits };
+            return Nodes::Named { names: IndexSet::new(), bytes: 0, held: 0, limits };
         }
         let NodeCounts { sources, destinations } = options.nodes.unwrap_or(NodeCounts::both(MAX_NODES));
         Nodes::Numbered(NodeCounts { sources: sources.min(MAX_NODES), destinations: destinations.min(MAX_NODES) })
@@ -180,7 +186,7 @@ impl<'l> Nodes<'l> {
                 let node = parse_position(word).filter(|node| *node < count);
                 node.ok_or_else(|| EdgeListError::Node { line, found: quote(word), count })
             }
-            Nodes::Named { names, bytes, limits } => {
+            Nodes::Named { names, bytes, held, limits } => {
                 let name = std::str::from_utf8(word).map_err(|_| EdgeListError::Name { line, found: quote(word) })?;
                 if let Some(node) = names.get_index_of(name) {
                     return Ok(node as u64);
@@ -189,8 +195,9 @@ impl<'l> Nodes<'l> {
                     return Err(EdgeListError::TooManyNames { line });
                 }
                 *bytes += BYTES_PER_NAME + 2 * name.len() as u64;
-                if names.len().is_power_of_two() {
-                    limits.check(2 * *bytes)?;
+                if *bytes > *held {
+                    *held = 2 * *bytes;
+                    limits.check(*held)?;
                 }
                 Ok(names.insert_full(name.into()).0 as u64)
             }

@@ -20,7 +20,8 @@ pub struct GraphFile {
     pub names: Option<crate::Names>,
     /// What the file calls its first node: 0, or 1 in Matrix Market files.
     pub first_id: u64,
-    /// Whether nothing says how many nodes there are: then as many, at both ends, as the largest number needs.
+    /// Whether it is an edge list or an edge_index without `:nodes`: there are as many nodes, at both ends, as the
+    /// largest number needs.
     pub sized_by_ids: bool,
 }
 
@@ -129,6 +130,11 @@ impl GraphFile {
             }
         }
         Ok(Array::new(shape, elements).expect("the number of elements did not change"))
+    }
+
+    /// Whether edge `i` stands in line `i` of the file.
+    pub fn in_input_order(&self) -> bool {
+        self.inputs == self.csr.num_edges() && self.input_order.iter().eq(0..self.inputs as i64)
     }
 
     /// Rows given one a line of the file, in the order of the graph's edges.

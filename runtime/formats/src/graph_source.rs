@@ -40,6 +40,12 @@ pub enum GraphSourceError {
         /// What stands there.
         found: String,
     },
+    /// Something else stands behind a file that there is.
+    #[error("`:{found}`: behind a graph's file stand `:nodes=N` or `:names`, each once")]
+    Option {
+        /// What stands there.
+        found: String,
+    },
     /// Both options.
     #[error("`:names` and `:nodes` exclude each other: there are as many nodes as names")]
     Both,
@@ -184,9 +190,9 @@ impl FromStr for GraphSource {
         let mut options = EdgeListOptions::default();
         let mut file = text;
         while !Path::new(file).exists() {
-            if let Some(rest) = file.strip_suffix(NAMES) {
+            if let Some(rest) = file.strip_suffix(NAMES).filter(|_| !options.named) {
                 (file, options.named) = (rest, true);
-            } else if let Some((rest, nodes)) = file.rsplit_once(NODES) {
+            } else if let Some((rest, nodes)) = file.rsplit_once(NODES).filter(|_| options.nodes.is_none()) {
                 (file, options.nodes) = (rest, Some(nodes.parse()?));
             } else {
                 break;
@@ -196,6 +202,13 @@ impl FromStr for GraphSource {
             return Err(GraphSourceError::Both);
         }
         let (path, member) = split_member(file);
+        if let Some((before, option)) = file.rsplit_once(':')
+            && member.is_none()
+            && !Path::new(file).exists()
+            && Path::new(before).is_file()
+        {
+            return Err(GraphSourceError::Option { found: input::quote(option.as_bytes()) });
+        }
         Ok(Self { text: text.into(), path: path.into(), member: member.map(str::to_owned), options })
     }
 }

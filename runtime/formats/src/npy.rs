@@ -2,7 +2,7 @@
 
 use crate::array::{element_count, map_elements};
 use crate::decode::{DecodeError, Stored, fill, read_elements};
-use crate::{Array, ArrayType, Elements};
+use crate::{Array, ArrayType, Elements, Limits, WouldNotFit};
 use half::bf16;
 use std::io::{self, Read, Write};
 
@@ -24,6 +24,9 @@ pub enum NpyError {
     /// The system refused.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// There is no memory for it.
+    #[error(transparent)]
+    WouldNotFit(#[from] WouldNotFit),
     /// The first bytes are not those of the format.
     #[error("does not begin with \\x93NUMPY: not an .npy file")]
     Magic,
@@ -115,15 +118,15 @@ struct Header {
 }
 
 /// Reads an array of `size` bytes, header included. Column-major arrays are reordered, big-endian ones swapped;
-/// `int8 int16 uint16` become `i32`, `uint32` `i64` and `float16` `f32`, all exact. Memory grows with the bytes read, not
-/// with what the header claims.
+/// `int8 int16 uint16` become `i32` and `uint32` `i64`, exactly; `bool uint8 int32 int64 float16 float32 float64` stay.
+/// What that takes of memory is checked first; memory grows with the bytes read, not with what the header claims.
 ///
 /// # Errors
 /// [`NpyError`].
-pub fn read(mut reader: impl Read, size: u64) -> Result<Array, NpyError> {
+pub fn read(mut reader: impl Read, size: u64, limits: &Limits) -> Result<Array, NpyError> {
     let (header, body) = read_header(&mut reader, size)?;
     let count = element_count(&header.shape).ok_or_else(|| NpyError::Shape { shape: header.shape.clone() })?;
-    let elements = read_body(&mut reader, &header.descr, count, body)?;
+    let elements = read_body(&mut reader, &header, count, body, limits)?;
     let elements = if header.fortran { from_fortran(elements, &header.shape) } else { elements };
     Array::new(header.shape.clone(), elements).map_err(|_| NpyError::Shape { shape: header.shape })
 }
@@ -148,6 +151,9 @@ pub(crate) fn read_word(mut reader: impl Read, size: u64) -> Result<String, NpyE
 /// The header and the number of bytes that follow it.
 fn read_header(reader: &mut impl Read, size: u64) -> Result<(Header, u64), NpyError> {
     let mut start = [0; 8];
+    if size < start.len() as u64 {
+        return Err(NpyError::Magic);
+    }
     fill(reader, &mut start)?;
     if &start[..6] != MAGIC {
         return Err(NpyError::Magic);
@@ -186,7 +192,14 @@ impl From<DecodeError> for NpyError {
     }
 }
 
-fn read_body(reader: &mut impl Read, descr: &str, count: usize, body: u64) -> Result<Elements, NpyError> {
+fn read_body(
+    reader: &mut impl Read,
+    header: &Header,
+    count: usize,
+    body: u64,
+    limits: &Limits,
+) -> Result<Elements, NpyError> {
+    let descr = header.descr.as_str();
     let unknown = || NpyError::ElementType { found: crate::input::quote(descr.as_bytes()) };
     let (order, kind) = descr.split_at_checked(1).ok_or_else(unknown)?;
     let stored = match kind {
@@ -213,6 +226,9 @@ fn read_body(reader: &mut impl Read, descr: &str, count: usize, body: u64) -> Re
     if body != expected {
         return Err(NpyError::BodySize { found: body, expected });
     }
+    // Elements in another order are copied into the right one.
+    let copies = if header.fortran { 2 } else { 1 };
+    limits.check((count as u64).saturating_mul(stored.bytes_read()).saturating_mul(copies))?;
     Ok(read_elements(reader, stored, big_endian, count)?)
 }
 
@@ -221,19 +237,21 @@ fn from_fortran(elements: Elements, shape: &[usize]) -> Elements {
     if elements.is_empty() || shape.len() < 2 {
         return elements;
     }
-    let mut index = vec![0; shape.len()];
-    let mut sources = Vec::with_capacity(elements.len());
-    for _ in 0..elements.len() {
-        sources.push(index.iter().zip(shape).rev().fold(0, |position, (i, extent)| position * extent + i));
-        for (i, extent) in index.iter_mut().zip(shape).rev() {
-            *i += 1;
-            if *i < *extent {
-                break;
+    let sources = || {
+        let mut index = vec![0; shape.len()];
+        std::iter::repeat_with(move || {
+            let source = index.iter().zip(shape).rev().fold(0, |position, (i, extent)| position * extent + i);
+            for (i, extent) in index.iter_mut().zip(shape).rev() {
+                *i += 1;
+                if *i < *extent {
+                    break;
+                }
+                *i = 0;
             }
-            *i = 0;
-        }
-    }
-    map_elements!(elements, v => sources.iter().map(|source| v[*source]).collect())
+            source
+        })
+    };
+    map_elements!(elements, v => sources().take(v.len()).map(|source| v[source]).collect())
 }
 
 /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }`, the keys in any order.

@@ -110,7 +110,8 @@ impl Npz {
     /// [`NpzError`].
     pub fn array(&mut self, member: &str) -> Result<Array, NpzError> {
         let before = self.unpacked;
-        let array = self.with_member(member, |reader, size| npy::read(reader, size))?;
+        let limits = self.limits;
+        let array = self.with_member(member, |reader, size| npy::read(reader, size, &limits))?;
         // Narrow integers are wider in memory than in the file.
         self.unpacked = self.unpacked.max(before.saturating_add(array.as_bytes().len() as u64));
         Ok(array)

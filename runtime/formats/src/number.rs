@@ -113,6 +113,11 @@ impl Words {
         self.ends.push(self.text.len());
     }
 
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.text.len() + 8 * self.ends.len()) as u64
+    }
+
     fn iter(&self) -> impl Iterator<Item = &str> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, end)| &self.text[begin..*end])

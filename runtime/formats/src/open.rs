@@ -147,13 +147,13 @@ pub(crate) fn open_member(path: &Path, member: Option<&str>, limits: &Limits) ->
         if let Some(found) = input::known_format(reader.get_ref()).filter(|found| *found != wanted) {
             return Err(FileErrorKind::StandardInput { found, wanted });
         }
-        return Ok((npy::read(reader, size)?, size));
+        return Ok((npy::read(reader, size, limits)?, size));
     }
     match extension(path).as_str() {
         "npy" => {
             let (reader, size) = input::open(path)?;
             limits.check(size)?;
-            Ok((npy::read(reader, size)?, size))
+            Ok((npy::read(reader, size, limits)?, size))
         }
         "npz" => {
             let mut npz = Npz::open(path, limits)?;

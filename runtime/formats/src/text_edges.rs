@@ -46,6 +46,11 @@ impl TextEdges {
         self.src.len()
     }
 
+    /// Bytes that are held while lines are read.
+    pub(crate) fn bytes(&self) -> u64 {
+        8 * self.len() as u64 + self.words.as_ref().map_or(0, Words::bytes)
+    }
+
     /// The largest node number plus one.
     pub(crate) fn num_nodes(&self) -> u64 {
         self.src.iter().chain(&self.dst).max().map_or(0, |max| u64::from(max.unsigned_abs()) + 1)

@@ -82,14 +82,25 @@ pub fn save_table(path: &Path, name: &str, array: &Array, ids: RowIds<'_>) -> Re
     write_file(path, |mut out| write(&mut out, name, array, ids))
 }
 
+/// Columns that are named in a table without rows.
+const COLUMNS_OF_NOTHING: usize = 1 << 16;
+
 fn write(out: &mut impl Write, name: &str, array: &Array, ids: RowIds<'_>) -> io::Result<()> {
     let [rows, inner @ ..] = array.shape() else {
         return writeln!(out, "{name}\n{}", array.get(0));
     };
     let width: usize = inner.iter().product();
-    let columns: Vec<String> = (0..width).map(|position| column(name, inner, position)).collect();
-    let columns = ids.columns().iter().copied().chain(columns.iter().map(String::as_str));
-    writeln!(out, "{}", columns.collect::<Vec<_>>().join("\t"))?;
+    let mut separator = "";
+    for name in ids.columns() {
+        write!(out, "{separator}{name}")?;
+        separator = "\t";
+    }
+    // Without rows there may be any number of columns.
+    for position in 0..if *rows == 0 { width.min(COLUMNS_OF_NOTHING) } else { width } {
+        write!(out, "{separator}{}", column(name, inner, position))?;
+        separator = "\t";
+    }
+    writeln!(out)?;
     for row in 0..*rows {
         let ids = ids.of(row, *rows);
         write!(out, "{}", ids.iter().map(|id| escaped(id)).collect::<Vec<_>>().join("\t"))?;

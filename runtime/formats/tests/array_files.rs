@@ -20,7 +20,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 fn read(bytes: &[u8]) -> Result<Array, NpyError> {
-    npy::read(bytes, bytes.len() as u64)
+    npy::read(bytes, bytes.len() as u64, &LIMITS)
 }
 
 /// A file with this header text and body.
