@@ -124,7 +124,7 @@ impl<'p> Stub<'p> {
     fn extent(&self, extent: &Poly) -> String {
         let size = |symbol: &Symbol| {
             let found = self.sizes.iter().find(|(name, _)| name == symbol);
-            found.map_or_else(|| "-1".to_owned(), |(_, size)| size.clone())
+            found.expect("checked: a bundle declares its sizes").1.clone()
         };
         let term = |(coefficient, factors): (i64, &[Symbol])| {
             let number = (coefficient != 1 || factors.is_empty()).then(|| coefficient.to_string());
@@ -159,10 +159,12 @@ fn declare(out: &mut String, param: &Param, field: &str, input: bool) {
     };
 }
 
-/// A doc comment, line by line.
+/// A doc comment, line by line. A backslash at the end of one would take the next line into it, also with blanks behind
+/// it for some compilers.
 fn comment(out: &mut String, indent: &str, doc: &str) {
     for line in doc.lines() {
-        let _ = writeln!(out, "{indent}// {line}");
+        let end = if line.trim_end().ends_with('\\') { "." } else { "" };
+        let _ = writeln!(out, "{indent}// {}{end}", line.trim_end());
     }
 }
 

@@ -9,12 +9,14 @@ use tiga_bundle::{Manifest, Param, Program, Type};
 /// The module of a bundle, whose bytes it takes in from `bundle`.
 pub fn functions(manifest: &Manifest, bundle: &Path) -> String {
     let mut out = format!("// Made by tiga-build {} from a bundle; do not edit.\n\n", env!("CARGO_PKG_VERSION"));
-    out.push_str("use ::tiga_runtime::{ArrayMut, ArrayRef, Bundle, Context, DType, Graph, RuntimeError};\n\n");
+    out.push_str("use ::tiga_runtime::{ArrayMut, ArrayRef, Bundle, Context, DType, Graph, RuntimeError, zeroed};\n\n");
     out.push_str("/// Opens the bundle of these programs, which is a part of this program.\n///\n/// # Errors\n");
     out.push_str("/// The machine lacks what its kernels need.\npub fn bundle() -> Result<Bundle, RuntimeError> {\n");
     let _ = writeln!(out, "    Bundle::from_bytes(include_bytes!({:?}).to_vec())\n}}", bundle.display().to_string());
+    let mut functions = BTreeSet::from(["bundle".to_owned()]);
+    let mut structures = BTreeSet::new();
     for program in &manifest.programs {
-        Binding::new(program).write(&mut out);
+        Binding::new(program, &mut functions, &mut structures).write(&mut out);
     }
     out
 }
@@ -33,8 +35,8 @@ struct Binding<'p> {
 }
 
 impl<'p> Binding<'p> {
-    fn new(program: &'p Program) -> Self {
-        let taken = ["bundle", "context", "call"].map(String::from);
+    fn new(program: &'p Program, functions: &mut BTreeSet<String>, structures: &mut BTreeSet<String>) -> Self {
+        let taken = ["bundle", "context", "call", "shapes"].map(String::from);
         let mut taken = BTreeSet::from(taken);
         let params = program.params.iter().chain(&program.results);
         let names: Vec<String> = params.map(|p| unique(&p.name, &mut taken)).collect();
@@ -49,10 +51,10 @@ impl<'p> Binding<'p> {
             });
             sizes.push((symbol.name.clone(), size));
         }
-        let function = identifier(&program.name);
+        let function = unique(&program.name, functions);
         let mut letters = function.trim_start_matches('_').chars();
         let first = letters.next().map_or('P', |c| c.to_ascii_uppercase());
-        let results = format!("{first}{}Results", letters.as_str());
+        let results = unique(&format!("{first}{}Results", letters.as_str()), structures);
         Self { program, function, results, names, sizes, free }
     }
 
@@ -87,7 +89,7 @@ impl<'p> Binding<'p> {
         out.push_str("    let shapes = call.result_shapes()?;\n");
         for (i, (result, name)) in results.iter().zip(outputs).enumerate() {
             let (ty, dtype) = (stored(result), element(result));
-            let _ = writeln!(out, "    let mut {name} = vec![<{ty}>::default(); shapes[{i}].2.iter().product()];");
+            let _ = writeln!(out, "    let mut {name} = zeroed::<{ty}>({:?}, &shapes[{i}].2)?;", result.name);
             let array = format!("ArrayMut::of_elements(DType::{dtype:?}, &shapes[{i}].2, &mut {name})");
             let _ = writeln!(out, "    call.output({:?}, {array})?;", result.name);
         }
@@ -115,7 +117,7 @@ impl<'p> Binding<'p> {
     fn extent(&self, extent: &Poly) -> String {
         let size = |symbol: &Symbol| {
             let found = self.sizes.iter().find(|(name, _)| name == symbol);
-            found.map_or_else(|| "-1".to_owned(), |(_, size)| format!("({size})"))
+            format!("({})", found.expect("checked: a bundle declares its sizes").1)
         };
         let term = |(coefficient, factors): (i64, &[Symbol])| {
             let number = (coefficient != 1 || factors.is_empty()).then(|| coefficient.to_string());
@@ -173,7 +175,8 @@ fn shape_text(param: &Param) -> String {
 /// A doc comment, line by line.
 fn doc(out: &mut String, indent: &str, text: &str) {
     for line in text.lines() {
-        let _ = writeln!(out, "{indent}/// {line}");
+        // Rust takes no carriage return alone.
+        let _ = writeln!(out, "{indent}/// {}", line.replace('\r', " "));
     }
 }
 
@@ -186,7 +189,7 @@ const KEYWORDS: &str = "abstract as async await become box break const continue 
 fn identifier(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let mut name: String = name.chars().map(plain).collect();
-    if KEYWORDS.split(' ').any(|word| word == name) || name == "bundle" {
+    if KEYWORDS.split(' ').any(|word| word == name) {
         name.push('_');
     }
     name

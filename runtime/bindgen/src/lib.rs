@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tiga_bundle::{Bundle, BundleError};
 
-/// Why a model has no bindings.
-#[derive(Debug, thiserror::Error)]
+/// Why a model has no bindings. Its `Debug` is the sentence too: that is what a build script shows which returns it.
+#[derive(thiserror::Error)]
 pub enum BuildError {
     /// Not called from a build script.
     #[error("OUT_DIR is not set: bindings are made by build scripts")]
@@ -56,6 +56,12 @@ pub enum BuildError {
         /// The system's reason.
         source: io::Error,
     },
+}
+
+impl std::fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl From<BundleError> for BuildError {

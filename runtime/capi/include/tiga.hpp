@@ -1,7 +1,7 @@
 // The C++17 library of Tiga: tiga.h with owners that move, exceptions, and views of arrays. Header only.
 //
 // Every class owns one handle of tiga.h and frees it. What fails throws tiga::error, which holds the number and the
-// sentence. Functions that are handed over (log, progress) must not throw: an exception that leaves one ends the process.
+// sentence; a view of a shape that its container does not have throws std::invalid_argument. Functions that are handed over (log, progress) must not throw: an exception that leaves one ends the process.
 // Arrays are borrowed until the last run has returned, as in C.
 
 #ifndef TIGA_HPP
@@ -303,12 +303,15 @@ public:
     call &input(std::string_view name, const std::vector<T> &elements) {
         return input(name, view<const T>(elements));
     }
+    // One that nothing holds would be gone before the run: name it.
+    template <class T>
+    call &input(std::string_view name, const std::vector<T> &&elements) = delete;
     // A single number, which must live until the last run, as arrays must.
     template <class T, class = std::enable_if_t<detail::is_number<T>>>
     call &input(std::string_view name, const T &number) {
         return input(name, view<const T>(&number, std::vector<int64_t>()));
     }
-    // One that nothing holds, as in input("k", 0.5f), would be gone by then: name it.
+    // As above: not input("k", 0.5f).
     template <class T, class = std::enable_if_t<detail::is_number<T>>>
     call &input(std::string_view name, const T &&number) = delete;
     // An array to write a result into.

@@ -4,7 +4,6 @@ use crate::border::slice;
 use crate::status::Failure;
 use std::ffi::c_void;
 use std::ops::Range;
-use std::str::FromStr;
 use tiga_abi::DType;
 
 /// Element types. Numbers are never reused.
@@ -27,27 +26,24 @@ pub enum tiga_dtype {
     TIGA_BF16 = 7,
 }
 
-/// Each type with its name in manifests. The library may not know all of them: see [`dtype`].
-pub(crate) const DTYPES: [(tiga_dtype, &str); 7] = [
-    (tiga_dtype::TIGA_BOOL8, "bool"),
-    (tiga_dtype::TIGA_I32, "i32"),
-    (tiga_dtype::TIGA_I64, "i64"),
-    (tiga_dtype::TIGA_F32, "f32"),
-    (tiga_dtype::TIGA_F64, "f64"),
-    (tiga_dtype::TIGA_F16, "f16"),
-    (tiga_dtype::TIGA_BF16, "bf16"),
-];
-
 /// The type of a number.
 pub(crate) fn dtype(number: i32) -> Result<DType, Failure> {
-    let known = DTYPES.iter().find(|(dtype, _)| *dtype as i32 == number);
-    let (_, name) = known.ok_or_else(|| Failure::argument(format!("{number} is no element type")))?;
-    DType::from_str(name).map_err(|_| Failure::argument(format!("elements of type {name} are not supported yet")))
+    let known = DType::ALL.into_iter().find(|dtype| self::number(*dtype) == number);
+    known.ok_or_else(|| Failure::argument(format!("{number} is no element type")))
 }
 
 /// The number of a type.
 pub(crate) fn number(dtype: DType) -> i32 {
-    DTYPES.iter().find(|(_, name)| *name == dtype.name()).map_or(0, |(number, _)| *number as i32)
+    let number = match dtype {
+        DType::Bool => tiga_dtype::TIGA_BOOL8,
+        DType::I32 => tiga_dtype::TIGA_I32,
+        DType::I64 => tiga_dtype::TIGA_I64,
+        DType::F32 => tiga_dtype::TIGA_F32,
+        DType::F64 => tiga_dtype::TIGA_F64,
+        DType::F16 => tiga_dtype::TIGA_F16,
+        DType::BF16 => tiga_dtype::TIGA_BF16,
+    };
+    number as i32
 }
 
 /// An array to read, in C order. Its memory is the host's.

@@ -1,7 +1,7 @@
 //! Tokens that stop runs.
 #![allow(unsafe_code)]
 
-use crate::border::{free, give, guarded, handle};
+use crate::border::{free, give, guarded};
 use crate::error::tiga_error;
 use crate::status::tiga_status;
 use tiga_runtime::CancelToken;
@@ -23,7 +23,7 @@ pub unsafe extern "C" fn tiga_cancel_new(out: *mut *mut tiga_cancel, error: *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tiga_cancel_request(cancel: *const tiga_cancel) {
     // SAFETY: null, or a token that lives, by the contract of the call.
-    if let Ok(cancel) = unsafe { handle(cancel, "cancel") } {
+    if let Some(cancel) = unsafe { cancel.as_ref() } {
         cancel.token.cancel();
     }
 }

@@ -70,7 +70,7 @@ pub unsafe extern "C" fn tiga_graph_from_coo(
         let src = unsafe { Ends::read(src, num_edges, index_type, "src") }?;
         // SAFETY: as above.
         let dst = unsafe { Ends::read(dst, num_edges, index_type, "dst") }?;
-        let rows = 8 * (num_dst as u64).saturating_add(2);
+        let rows = (num_dst as u64).saturating_add(2).saturating_mul(8);
         room(rows.saturating_add(3 * src.bytes()).saturating_add(8 * num_edges as u64))?;
         let (csr, positions) = Csr::from_coo(&src.copied(), &dst.copied(), Some(num_src), Some(num_dst))?;
         let graph = Graph::new(&csr)?;

@@ -185,6 +185,7 @@ impl From<RuntimeError> for Failure {
 
 impl From<CsrError> for Failure {
     fn from(error: CsrError) -> Self {
-        Self::new(TIGA_GRAPH, error.to_string())
+        let status = if matches!(error, CsrError::TooManyRows { .. }) { TIGA_MEMORY } else { TIGA_GRAPH };
+        Self::new(status, error.to_string())
     }
 }
