@@ -236,6 +236,9 @@ fn a_field_of_another_name_is_given_under_the_right_one() {
         let (finding, shown) = only(&call(fields, given));
         assert!(finding.suggestions.is_empty() && shown.contains("TG0306"), "{shown}");
     }
+    // Of two that the message does not read, neither is said to be the one.
+    let front = front(&call("feature: f32", "{x, z: x}"));
+    assert!(front.diagnostics.len() == 2 && front.diagnostics.iter().all(|d| d.suggestions.is_empty()));
     let named = call("feature: f32", "r").replace("{ m(", "{ let r = {features}; m(");
     let (finding, shown) = only(&named);
     assert!(finding.suggestions.is_empty() && shown.contains("TG0306"), "{shown}");
@@ -249,4 +252,47 @@ fn clauses_begin_with_their_words() {
     says(&clauses("edge { src.h } reduce sum node { 1.0 }"), &["TG0004", "`node(total) { … }`"]);
     mends("program p(g: Graph<N>, x: f32[N]) -> (y: f32[N]) { x }\n", "g: graph<N>");
     says(&program("f32[N]", "sum(h, axis=-1)"), &["TG0018", "sum(h, axis: -1)"]);
+    says(&program("f32[N]", "for i in 0..10 { h }"), &["TG0004", "for i < 10"]);
+}
+
+#[test]
+fn an_axis_has_its_name_and_its_sign_at_once() {
+    // The name that is kept for reading on is reported too.
+    let front = front(&program("f32[N]", "sum(h, dim=-1)"));
+    assert!(front.diagnostics.iter().any(|d| d.suggestions.iter().any(|s| s.replacement == "axis: ")));
+}
+
+#[test]
+fn sets_and_records_are_declared() {
+    let dense = |generics: &str, call: &str| {
+        format!(
+            "fn dense<{generics}>(x: f32[N, F], w: f32[F, H]) -> f32[N, H] {{ x @ w }}\n\
+             program p(g: graph<N>, x: f32[N, 4], w: f32[4, 3]) -> (y: f32[N, 3]) {{ {call} }}\n"
+        )
+    };
+    says(&dense("N, F, H", "dense(x, w)"), &["TG0209", "declare it as `<set N>`"]);
+    let message =
+        |params: &str, value: &str| format!("message m({params}) -> f32 {{ edge {{ {value} }} reduce sum }}\n");
+    says(&message("src: {h: f32}", "src.h * edge.w"), &["TG0101", "add `edge: {…}` to its parameters"]);
+    says(&message("src: {h: f32}", "src.h * dst.h"), &["TG0101", "add `dst: {…}` to its parameters"]);
+    says(
+        "message m(src: {h: f32}) -> f32 { edge { src.h } reduce sum node(t) { t + src.h } }\n",
+        &["node function sees"],
+    );
+    says("program p(g: graph<N>, w: f32[E]) -> (y: f32[N]) { fill(N, 0.0) }\n", &["TG0104", "`g.edges`"]);
+}
+
+#[test]
+fn matrices_are_not_multiplied_by_a_star() {
+    let product =
+        |body: &str| format!("program p<set N, F, H>(x: f32[N, F], w: f32[F, H]) -> (y: f32[N, H]) {{ {body} }}\n");
+    says(&product("x * w"), &["TG0202", "`x @ w`"]);
+    says(&product("dot(x, w)"), &["TG0202", "`x @ w`"]);
+    says(&product("w @ x"), &["TG0212", "the other way round they fit: `x @ w`"]);
+    says(&product("x @ transpose(w)"), &["TG0203", "`transpose_axes(w, 0, 1)`"]);
+}
+
+#[test]
+fn a_number_meets_what_it_is_computed_with() {
+    mends("program p(g: graph<N>, x: i64[N], z: f32[N]) -> (y: f32[N]) { z + (x + 1.5) }\n", "f32(x) + 1.5");
 }

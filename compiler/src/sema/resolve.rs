@@ -186,8 +186,13 @@ impl Resolver<'_> {
         let candidates = self.generics.keys().map(|s| &**s).filter(|s| !s.contains('.'));
         self.errors.push(match nearest(&name.text, candidates) {
             Some(near) => error.suggest(name.span, "a similar name exists", near),
-            None => error
-                .help(format!("declare a set with `<set {0}>` or `graph<{0}>`, a dimension with `<{0}>`", name.text)),
+            None => {
+                let declare =
+                    format!("declare a set with `<set {0}>` or `graph<{0}>`, a dimension with `<{0}>`", name.text);
+                let edges = self.generics.keys().find(|set| set.ends_with(".edges"));
+                let edges = edges.map(|set| format!("the edges of a graph are a set already: `{set}`"));
+                edges.into_iter().fold(error.help(declare), Diagnostic::help)
+            }
         });
     }
 
@@ -220,16 +225,19 @@ pub(crate) fn unknown_graph_field(name: &str, graph: &Graph, field: &ast::Name) 
     unknown_field(error, field, graph.set_names().iter().copied())
 }
 
-/// Lists the fields there are, and the nearest spelling among those that are not given yet.
+/// The fields that something has, in words.
+pub(crate) fn fields_there<'a>(fields: impl Iterator<Item = &'a str>) -> String {
+    let list: Vec<String> = fields.map(|f| format!("`{f}`")).collect();
+    if list.is_empty() { "it has no fields".to_owned() } else { format!("its fields are {}", list.join(", ")) }
+}
+
+/// Lists the fields there are, and the nearest spelling.
 pub(crate) fn unknown_field<'a>(
     error: SemaError,
     field: &ast::Name,
     fields: impl Iterator<Item = &'a str> + Clone,
 ) -> Diagnostic {
-    let list: Vec<String> = fields.clone().map(|f| format!("`{f}`")).collect();
-    let there =
-        if list.is_empty() { "it has no fields".to_owned() } else { format!("its fields are {}", list.join(", ")) };
-    let diagnostic = error.at(field.span).label("unknown field").note(there);
+    let diagnostic = error.at(field.span).label("unknown field").note(fields_there(fields.clone()));
     match nearest(&field.text, fields) {
         Some(near) => diagnostic.suggest(field.span, "a field with a similar name exists", near),
         None => diagnostic,

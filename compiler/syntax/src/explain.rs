@@ -334,6 +334,16 @@ impl<'i> Scene<'_, 'i> {
             _ => return None,
         };
         let diagnostic = SyntaxError::WrongSign { expected: right, found: wrong }.at(self.span());
+        // What other libraries call an axis: both are mended at once.
+        let axis = matches!(self.before(1), Some(Token::Ident("dim" | "dims" | "axes")));
+        if (wrong, right) == ("=", ":") && axis && self.before(2) == Some(Token::Comma) {
+            let span = self.span_before(1).to(self.span());
+            let diagnostic = diagnostic.suggest(span, "an axis is named so", "axis: ");
+            return Some(Explanation {
+                diagnostic: Some(diagnostic),
+                repair: self.replace(self.index, self.index + 1, Some(token)),
+            });
+        }
         // A colon stands right after its name, with a space behind it; an arrow has a space before it.
         let before = if right == "->" && wrong == "," { " " } else { "" };
         let from = if right == ":" { self.span_before(1).end } else { self.span().start };
@@ -460,7 +470,10 @@ impl<'i> Scene<'_, 'i> {
             Some(Token::LBracket) if self.before(1) == Some(Token::RBracket) && !expected.operator() => {
                 "all axes of a type stand in one list: `f32[N, F]`"
             }
-            Some(Token::While | Token::For) if expected.has("loop") => {
+            Some(Token::For) if expected.has("loop") => {
+                "a loop names the values it carries: `loop (x = a) for i < 10 { … } in x`"
+            }
+            Some(Token::While) if expected.has("loop") => {
                 "a loop names the values it carries: `loop (x = a) while c, at most 100 { … } in x`"
             }
             Some(Token::In) if expected.has("<") => "a counted loop is written `for i < n`",

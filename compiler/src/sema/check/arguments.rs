@@ -7,7 +7,7 @@ use super::super::ty::{Graph, Substitution, Tensor, Ty};
 use super::{Checker, count, habit};
 use tiga_abi::{Poly, Symbol};
 use tiga_ir::{RelKind, SymKind};
-use tiga_source::{Span, nearest};
+use tiga_source::{Diagnostic, Span, nearest};
 use tiga_syntax::ast::{self, ArgKind};
 
 /// Where a call stands.
@@ -174,7 +174,8 @@ impl Checker<'_> {
             let text = format!("parameter `{}`: `{}`", param.name, self.show(&param.ty));
             whole &= self.argument(&mut bindings, &param.ty, arg, (param.span, &text));
         }
-        (whole && self.all_bound(signature, &bindings, site)).then_some(bindings.map)
+        let given: Vec<&Ty> = args.iter().flatten().map(|arg| &arg.ty).collect();
+        (whole && self.all_bound(signature, &given, &bindings, site)).then_some(bindings.map)
     }
 
     /// One argument against a parameter's type.
@@ -226,31 +227,50 @@ impl Checker<'_> {
                 let name = param.map_or("x", |param| &*param.name);
                 self.field_for_entity(diagnostic, callee, name, p, set)
             }
-            _ => self.mismatch_help(diagnostic, arg, &want),
+            (callee, found, wanted) => match callee.and_then(|callee| set_as_dim(callee, wanted, found)) {
+                Some(help) => diagnostic.help(help),
+                None => self.mismatch_help(diagnostic, arg, &want),
+            },
         };
         self.report(diagnostic);
         false
     }
 
     /// Whether every symbol of the callee is known.
-    pub(super) fn all_bound(&mut self, signature: &Signature, bindings: &Bindings<'_>, site: Site) -> bool {
+    pub(super) fn all_bound(
+        &mut self,
+        signature: &Signature,
+        given: &[&Ty],
+        bindings: &Bindings<'_>,
+        site: Site,
+    ) -> bool {
         for (symbol, generic) in &signature.generics {
             if bindings.map.contains_key(symbol) {
                 continue;
             }
             let error = SemaError::Uninferred { callee: signature.name.clone(), symbol: symbol.to_string() };
             let what = if generic.kind == SymKind::Dim { "a dimension" } else { "a set" };
-            self.report(
-                error
-                    .at(site.callee)
-                    .label(format!("no argument says what `{symbol}` is"))
-                    .also(generic.span, "declared here")
-                    .note(format!("{what} is known from an argument in whose type it stands alone")),
-            );
+            let diagnostic = error
+                .at(site.callee)
+                .label(format!("no argument says what `{symbol}` is"))
+                .also(generic.span, "declared here")
+                .note(format!("{what} is known from an argument in whose type it stands alone"));
+            let params = signature.params.iter().zip(given);
+            let set = params.filter_map(|(param, found)| set_as_dim(signature, &param.ty, found)).next();
+            self.report(set.into_iter().fold(diagnostic, Diagnostic::help));
             return false;
         }
         true
     }
+}
+
+/// That a field was given where the callee has a dimension in the place of a set.
+fn set_as_dim(callee: &Signature, wanted: &Ty, found: &Ty) -> Option<String> {
+    let (Ty::Tensor(wanted), Ty::Tensor(found)) = (wanted, found) else { return None };
+    let first = wanted.dims.first()?.as_symbol()?;
+    let dim = callee.generics.get(first).is_some_and(|generic| generic.kind == SymKind::Dim);
+    let field = found.set.is_some() && wanted.set.is_none() && wanted.dims.len() == found.dims.len() + 1;
+    (dim && field).then(|| format!("`{first}` is a set where a field is meant: declare it as `<set {first}>`"))
 }
 
 /// The parameters that neither a name nor a place gives a value.

@@ -9,7 +9,7 @@ use super::{Checker, count, habit, tensor};
 use crate::builtin::BuiltinReducer;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{Op, RelKind, joined, ops};
-use tiga_source::Span;
+use tiga_source::{Diagnostic, Span};
 use tiga_syntax::ast::{self, ArgKind, ExprKind, UnaryOp};
 
 /// Functions that are not simply elementwise ops.
@@ -343,7 +343,10 @@ impl Checker<'_> {
                     let error = SemaError::Mismatch { expected: "graph".into(), found: self.show(other) };
                     let error = error.at(value.span).label(format!("this is {}", other.sort()));
                     let diagnostic = self.point_at_declarations(error, [&value]);
-                    self.report(diagnostic);
+                    let matrix = matches!(other, Ty::Tensor(t) if t.dims.len() >= 2) && callee.text == "transpose";
+                    let help = || format!("two axes are exchanged by `transpose_axes({}, 0, 1)`", self.called(&value));
+                    let help = matrix.then(help);
+                    self.report(help.into_iter().fold(diagnostic, Diagnostic::help));
                 }
             }
         }

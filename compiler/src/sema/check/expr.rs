@@ -14,8 +14,15 @@ use tiga_ir::{SymKind, ops};
 use tiga_source::{Span, nearest};
 use tiga_syntax::ast::{self, ExprKind, UnaryOp};
 
+/// The entity whose record has a name.
+fn entity_of(record: &str) -> Option<Entity> {
+    Entity::ALL.into_iter().find(|entity| entity.record() == record)
+}
+
 /// What can be named there.
 const IN_NODE: &str = "the node function sees the reduced values, `dst` and the message's parameters";
+
+const IN_LIFT: &str = "`lift` and `step` see one message, and its edge";
 
 /// Numbers that have names.
 pub(super) const NAMED_NUMBERS: [&str; 2] = ["inf", "nan"];
@@ -133,14 +140,25 @@ impl Checker<'_> {
             ([], None) if super::builtin::names().any(|n| n == name.text) => {
                 error.help(format!("`{0}` is a function: `{0}(…)`", name.text))
             }
-            ([], None)
-                if matches!(name.text.as_str(), "src" | "edge") && matches!(self.inside, Some(Inside::Message(_))) =>
-            {
-                error.help(IN_NODE)
-            }
-            ([], None) => error,
+            ([], None) => match entity_of(&name.text).and_then(|entity| self.without_record(entity)) {
+                Some(help) => error.help(help),
+                None => error,
+            },
         };
         self.fail(diagnostic, name.span)
+    }
+
+    /// Why there is no record of an entity here.
+    fn without_record(&self, entity: Entity) -> Option<String> {
+        match self.inside {
+            Some(Inside::Message(_)) if self.sees.contains(&entity) => {
+                let name = entity.record();
+                Some(format!("a message says which fields of `{name}` it reads: add `{name}: {{…}}` to its parameters"))
+            }
+            Some(Inside::Message(_)) => Some(IN_NODE.into()),
+            Some(_) => Some(IN_LIFT.into()),
+            None => None,
+        }
     }
 
     /// The records in scope that have a field of a name.
@@ -190,7 +208,7 @@ impl Checker<'_> {
     /// `edge.index`, unless the record has such a field.
     fn position(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Option<Expr> {
         let owner = name_of(base);
-        let entity = Entity::ALL.into_iter().find(|e| e.record() == owner).filter(|_| name.text == "index")?;
+        let entity = entity_of(&owner).filter(|_| name.text == "index")?;
         let inside = self.inside.clone()?;
         let declared = self.lookup(&owner).map(|id| &self.locals[id.0].ty);
         if declared.is_some_and(|ty| !matches!(ty, Ty::Record(fields) if !fields.iter().any(|(n, _)| **n == *"index")))
@@ -201,7 +219,7 @@ impl Checker<'_> {
             let what = format!("`{owner}.index`");
             let (owner, help) = match inside {
                 Inside::Message(_) => (format!("the node function of {inside}"), IN_NODE),
-                _ => (format!("this clause of {inside}"), "`lift` and `step` see one message, and its edge"),
+                _ => (format!("this clause of {inside}"), IN_LIFT),
             };
             return Some(self.fail(SemaError::Inside { what, owner }.at(span).help(help), span));
         }

@@ -64,7 +64,8 @@ const REDUCERS: [(&str, Meant); 14] = [
 /// What another library calls a function.
 struct Function {
     theirs: &'static str,
-    ours: &'static str,
+    /// A function here; what is no function has none.
+    ours: Option<&'static str>,
     /// With how many arguments before the named ones both are called alike; none if they never are.
     alike: Range<usize>,
     /// How it is called here.
@@ -72,11 +73,16 @@ struct Function {
 }
 
 const fn function_of(theirs: &'static str, ours: &'static str, alike: Range<usize>, here: &'static str) -> Function {
-    Function { theirs, ours, alike, here }
+    Function { theirs, ours: Some(ours), alike, here }
+}
+
+/// What is written without a function here.
+const fn no_function(theirs: &'static str, here: &'static str) -> Function {
+    Function { theirs, ours: None, alike: 0..0, here }
 }
 
 /// What other libraries call a function.
-const FUNCTIONS: [Function; 16] = [
+const FUNCTIONS: [Function; 28] = [
     function_of("cat", "concat", 1..usize::MAX, "`concat(a, b)` joins along the last axis"),
     function_of("concatenate", "concat", 1..usize::MAX, "`concat(a, b)` joins along the last axis"),
     function_of("arange", "iota", 1..2, "`iota(K)` counts from 0 to K - 1"),
@@ -89,10 +95,22 @@ const FUNCTIONS: [Function; 16] = [
     function_of("minimum", "min", 2..3, "`min(a, b)` gives the lesser of two"),
     function_of("average", "mean", 1..2, "`mean(x, axis: i)` gives the mean over an axis"),
     function_of("full", "fill", 2..3, "`fill([N, F], value)` repeats a scalar"),
-    function_of("matmul", "@", 0..0, "`a @ b` multiplies by a matrix or a vector"),
-    function_of("mm", "@", 0..0, "`a @ b` multiplies by a matrix or a vector"),
-    function_of("einsum", "@", 0..0, "`a @ b` and `contract(a, b)` sum over an axis of both"),
-    function_of("return", "", 0..0, "a block's value is its last expression: leave `return` out"),
+    no_function("matmul", "`a @ b` multiplies by a matrix or a vector"),
+    no_function("mm", "`a @ b` multiplies by a matrix or a vector"),
+    no_function("einsum", "`a @ b` and `contract(a, b)` sum over an axis of both"),
+    no_function("elu", "`where(x > 0, x, exp(x) - 1)` is one"),
+    no_function("gelu", "`x / (1 + exp(-1.702 * x))` is near it"),
+    no_function("log1p", "`log(1 + x)` is near it; what small `x` lose is lost in the sum"),
+    no_function("zeros", "`fill([N, F], 0)` repeats a scalar"),
+    no_function("ones", "`fill([N, F], 1)` repeats a scalar"),
+    no_function("zeros_like", "`0 * x`, or `fill([N, F], 0)` of the same extents"),
+    no_function("degree", "`in_degree(g)` and `out_degree(g)` count the edges of a node"),
+    no_function("num_nodes", "`len(N)` is the size of a set"),
+    no_function("clamp", "`min(max(x, low), high)` keeps a number within bounds"),
+    no_function("clip", "`min(max(x, low), high)` keeps a number within bounds"),
+    no_function("norm", "`sqrt(sum(x * x, axis: -1))` is one"),
+    no_function("std", "`sqrt` of a mean of squares; of a row, `reduce variance` gives its square"),
+    no_function("return", "a block's value is its last expression: leave `return` out"),
 ];
 
 /// Functions that take extents in brackets.
@@ -108,7 +126,9 @@ pub(super) fn reducer(name: &str) -> Option<Meant> {
 
 /// Whether a name of another library means a function whose first argument is no value.
 pub(super) fn is_of_extents(name: &str) -> bool {
-    FUNCTIONS.iter().any(|function| function.theirs == name && OF_EXTENTS.contains(&function.ours))
+    FUNCTIONS
+        .iter()
+        .any(|function| function.theirs == name && function.ours.is_some_and(|ours| OF_EXTENTS.contains(&ours)))
 }
 
 /// The function that a name of another library means with these arguments.
@@ -119,14 +139,18 @@ pub(super) fn function(name: &str, args: &[ast::Arg]) -> Option<Meant> {
     let function = FUNCTIONS.iter().find(|function| function.theirs == name)?;
     let named = |arg: &&ast::Arg| matches!(arg.kind, ArgKind::Named(_));
     let places = args.iter().filter(|arg| !named(arg)).count();
+    let among = |names: &[&str]| function.ours.is_some_and(|ours| names.contains(&ours));
     let fits = |arg: &ast::Arg| match (&arg.kind, &arg.value.kind) {
-        (ArgKind::Named(name), _) => name.text == "axis" && ALONG_AN_AXIS.contains(&function.ours),
+        (ArgKind::Named(name), _) => name.text == "axis" && among(&ALONG_AN_AXIS),
         (ArgKind::AtMost, _) | (_, ExprKind::Tuple(_)) => false,
-        (ArgKind::Positional, ExprKind::List(_)) => WITH_EXTENTS.contains(&function.ours),
+        (ArgKind::Positional, ExprKind::List(_)) => among(&WITH_EXTENTS),
         (ArgKind::Positional, _) => true,
     };
     let alike = function.alike.contains(&places) && args.iter().all(fits);
-    Some(if alike { Meant::Name(function.ours) } else { Meant::Otherwise(function.here) })
+    Some(match function.ours {
+        Some(ours) if alike => Meant::Name(ours),
+        _ => Meant::Otherwise(function.here),
+    })
 }
 
 impl Meant {
@@ -349,6 +373,10 @@ mod tests {
             "index_select" => (&[], &["(h, 1, iota(2))"]),
             "maximum" | "minimum" => (&[("f32[N, 4]", "(h, 0.0)")], &["(h)"]),
             "average" => (&[("f32[N]", "(h, axis: 1)"), ("f32[4]", "(h)")], &["(h, h)"]),
+            "elu" | "gelu" | "log1p" | "zeros_like" | "norm" | "std" => (&[], &["(h)"]),
+            "zeros" | "ones" => (&[], &["([N, 4])"]),
+            "degree" | "num_nodes" => (&[], &["(h)"]),
+            "clamp" | "clip" => (&[], &["(h, 0.0, 1.0)"]),
             "matmul" | "mm" | "einsum" => (&[], &["(h, h)"]),
             "return" => (&[], &["(h)"]),
             "full" => (&[("f32[N, 4]", "([N, 4], 0.0)"), ("f32[N]", "(N, 0.0)")], &["((N, 4), 0.0)"]),
@@ -365,7 +393,7 @@ mod tests {
             let (alike, otherwise) = calls(function.theirs);
             assert_eq!(alike.is_empty(), function.alike.is_empty(), "{}", function.theirs);
             for (result, rest) in alike {
-                assert!(is_suggested(&program(result, rest), function.ours), "{}{rest}", function.theirs);
+                assert!(is_suggested(&program(result, rest), function.ours.unwrap()), "{}{rest}", function.theirs);
             }
             for rest in otherwise {
                 assert!(!is_suggested(&program("f32[N]", rest), function.here), "{}{rest}", function.theirs);

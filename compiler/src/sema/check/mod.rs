@@ -10,6 +10,7 @@ mod expr;
 mod habit;
 mod message;
 mod operator;
+mod record;
 mod reducer;
 mod scope;
 mod tensor;
@@ -342,7 +343,7 @@ impl<'a> Checker<'a> {
         if literal(from) && whole(to) {
             return diagnostic.note("a literal with a point or an exponent never becomes an integer");
         }
-        let to = if literal(to) { "f64" } else { self.elems.name(to) };
+        let to = if literal(to) { self.meets.unwrap_or(DType::F64).name() } else { self.elems.name(to) };
         let converted = |value: &str| match to {
             "bool" => format!("{value} != 0"),
             _ => format!("{to}({value})"),

@@ -115,10 +115,7 @@ impl Checker<'_> {
             once.fold(diagnostic, |d, (_, arg)| match self.meets {
                 Some(float) => self.convert(d, arg, elem, Elem::Known(float)),
                 None => {
-                    let value = match &arg.kind {
-                        Kind::Local(id) => self.locals[id.0].name.as_str(),
-                        _ => "…",
-                    };
+                    let value = self.called(arg);
                     d.help(format!("convert it: `f32({value})` or `f64({value})`"))
                 }
             })
@@ -168,7 +165,8 @@ impl Checker<'_> {
                         let help = "a message along a graph takes values from its `src` to its `dst`";
                         diagnostic.note("fields go together only over the same set").help(help)
                     } else {
-                        diagnostic.note("feature axes are aligned at the end and must be equal there")
+                        let rule = "feature axes are aligned at the end and must be equal there";
+                        self.product_meant(diagnostic, args).note(rule)
                     });
                     return None;
                 }
@@ -215,6 +213,26 @@ impl Checker<'_> {
         }
     }
 
+    /// An elementwise operation on what only a product of matrices takes.
+    fn product_meant(&self, diagnostic: Diagnostic, args: &[Expr]) -> Diagnostic {
+        let [left, right] = args else { return diagnostic };
+        match (&left.ty, &right.ty) {
+            (Ty::Tensor(a), Ty::Tensor(b)) if b.set.is_none() && multiplies(a, b) => {
+                let (a, b) = (self.called(left), self.called(right));
+                diagnostic.help(format!("`@` multiplies by a matrix: `{a} @ {b}`"))
+            }
+            _ => diagnostic,
+        }
+    }
+
+    /// An expression in an advice: its name, if it is one.
+    pub(super) fn called(&self, expr: &Expr) -> &str {
+        match &expr.kind {
+            Kind::Local(id) => &self.locals[id.0].name,
+            _ => "…",
+        }
+    }
+
     /// `a @ b`: over the last axis of `a` and the first of `b`.
     fn matmul(&mut self, left: Expr, right: Expr, caret: Span, span: Span) -> Expr {
         let (Some(a), Some(b)) = (self.tensor(&left), self.tensor(&right)) else {
@@ -229,10 +247,7 @@ impl Checker<'_> {
             }
             (x, y) => x.clone().or_else(|| y.clone()),
         };
-        let shapes = match (a.dims.split_last(), b.dims.split_first()) {
-            (Some((k, rows)), Some((k2, columns))) if k == k2 && columns.len() <= 1 => Some([rows, columns].concat()),
-            _ => None,
-        };
+        let shapes = multiplies(&a, &b).then(|| [&a.dims[..a.dims.len() - 1], &b.dims[1..]].concat());
         let Some(dims) = shapes else {
             let error = SemaError::MatMul { left: self.show(&left.ty), right: self.show(&right.ty) };
             let label = match (a.dims.last(), b.dims.first()) {
@@ -243,12 +258,12 @@ impl Checker<'_> {
             if let (None, [_, k]) = (&b.set, b.dims.as_slice())
                 && a.dims.last() == Some(k)
             {
-                let matrix = match &right.kind {
-                    Kind::Local(id) => self.locals[id.0].name.as_str(),
-                    _ => "…",
-                };
+                let matrix = self.called(&right);
                 diagnostic =
                     diagnostic.help(format!("with its axes exchanged it fits: `transpose_axes({matrix}, 0, 1)`"));
+            } else if multiplies(&b, &a) {
+                let (a, b) = (self.called(&left), self.called(&right));
+                diagnostic = diagnostic.help(format!("the other way round they fit: `{b} @ {a}`"));
             }
             let rule = "the last feature axis of the left side meets the first axis of the right side: \
                         `[…, K] @ [K, M]` or `[…, K] @ [K]`";
@@ -291,6 +306,11 @@ const fn ir_op(op: BinaryOp) -> Option<(Op, Domain)> {
 /// Whether the result has the type of the operands.
 const fn is_arithmetic(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem | BinaryOp::MatMul)
+}
+
+/// Whether the shapes are those of `a @ b`.
+fn multiplies(a: &Tensor, b: &Tensor) -> bool {
+    a.dims.last().is_some_and(|k| b.dims.first() == Some(k)) && b.dims.len() <= 2
 }
 
 /// Which axes of two shapes that cannot be broadcast are not the same.

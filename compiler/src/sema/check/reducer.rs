@@ -341,7 +341,7 @@ fn whole(reducer: &Reducer<'_>, errors: &mut Vec<Diagnostic>) -> bool {
         );
     }
     if ast.combine.is_none() {
-        missing("`combine`", "long rows are cut into parts, whose states meet in `combine(a, b) { … }`");
+        missing("`combine`", "every reducer says what two states make together: `combine(a, b) { … }`");
     }
     if ast.finalize.is_none() {
         missing("`finalize`", "`finalize(s) { s.total }` makes the result of a state");
