@@ -133,13 +133,19 @@ fn what_a_bundle_says_of_itself_cannot_steer_a_terminal() {
     let hostile =
         "\u{1b}]0;owned\u{7} \u{9b}2J \u{202e}txt \"},{\"\\\n\u{2028}\u{2029}\u{61c}\u{200e}\u{200f}\u{2066}\u{2069}";
     manifest.programs[0].doc = hostile.into();
-    manifest.compiler = hostile.into();
+    manifest.programs[0].params[0].doc = hostile.into();
+    manifest.kernels[0].shape = hostile.into();
     let kernel = |name: &String| (name.clone(), whole.kernels(name).unwrap().to_vec());
     let kernels: BTreeMap<_, _> = manifest.targets.iter().map(|target| kernel(&target.name)).collect();
     let plans = manifest.programs.iter().map(|program| whole.plan(&program.name).unwrap().clone()).collect();
-    std::fs::write(&path, write(&Contents { manifest, plans, kernels, ir: BTreeMap::new() }).unwrap()).unwrap();
+    let mut contents = Contents { manifest, plans, kernels, ir: BTreeMap::new() };
+    std::fs::write(&path, write(&contents).unwrap()).unwrap();
     let (text, tree) = document(&tools, &path);
     assert!(!text.contains(|c| c != '\n' && steers(c)), "{text:?}");
     assert_eq!(tree["programs"][0]["doc"], hostile);
-    assert_eq!(tree["compiler"], hostile);
+    let text = inspect(&tools, &path, &[]);
+    assert!(!text.contains(|c| c != '\n' && steers(c)), "{text:?}");
+    // Names are not even read.
+    contents.manifest.compiler = hostile.into();
+    assert!(write(&contents).unwrap_err().to_string().contains("is no name"));
 }

@@ -106,7 +106,10 @@ fn sources(prefix: &Path) {
     for path in walk(&installed).iter().filter(|path| path.contains("/src/")) {
         assert_eq!(fs::read(installed.join(path)).unwrap(), fs::read(root.join(path)).unwrap(), "{path}");
     }
-    for name in ["runtime/src", "runtime/abi/src", "runtime/bindgen/src"] {
+    let manifests = walk(&installed).into_iter().filter_map(|path| path.strip_suffix("/Cargo.toml").map(String::from));
+    let crates: Vec<String> = manifests.map(|path| format!("{path}/src")).collect();
+    assert!(crates.len() >= 7, "{crates:?}");
+    for name in &crates {
         assert_eq!(walk(&installed.join(name)), walk(&root.join(name)), "{name}");
     }
 }
@@ -114,6 +117,15 @@ fn sources(prefix: &Path) {
 /// The libraries show their own names, and only `tigac` needs LLVM.
 fn libraries(prefix: &Path) {
     let library = prefix.join("lib/libtiga.so");
+    let header = fs::read_to_string(prefix.join("include/tiga.h")).unwrap();
+    let version =
+        |of: &str| header.lines().find_map(|line| line.strip_prefix(&format!("#define TIGA_ABI_{of} "))).unwrap();
+    let (soname, file) =
+        (format!("libtiga.so.{}", version("MAJOR")), format!("libtiga.so.{}.{}", version("MAJOR"), version("MINOR")));
+    assert!(prefix.join("lib").join(file).is_file() && prefix.join("lib").join(&soname).exists());
+    assert!(run(Command::new("readelf").arg("-d").arg(&library)).contains(&format!("[{soname}]")));
+    let cmake = fs::read_to_string(prefix.join("lib/cmake/Tiga/TigaConfig.cmake")).unwrap();
+    assert_eq!(cmake.matches(&format!("libtiga.so.{}", version("MAJOR"))).count(), 2);
     let names = run(Command::new("nm").args(["-D", "--defined-only"]).arg(&library));
     let others: Vec<&str> = names.lines().filter(|line| !line.contains(" T tiga_")).collect();
     assert!(names.lines().count() > 30 && others.is_empty(), "{others:?}");

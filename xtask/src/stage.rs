@@ -42,9 +42,9 @@ const FILES: &[(&str, &str)] = &[
     ("Cargo.lock", "share/tiga/examples/embed/rust/Cargo.lock"),
 ];
 
-/// Folders whose files of one kind, or all, are copied; folders within them are not.
-const FOLDERS: &[(&str, &str, Option<&str>)] =
-    &[("docs/cookbook", "share/doc/tiga/cookbook", None), ("examples", "share/tiga/examples", Some("tg"))];
+/// Folders whose files with these endings are copied; folders within them are not.
+const FOLDERS: &[(&str, &str, &[&str])] =
+    &[("docs/cookbook", "share/doc/tiga/cookbook", &["md", "svg"]), ("examples", "share/tiga/examples", &["tg"])];
 
 /// Texts in which `@VERSION@`, `@MAJOR@` and `@MINOR@` stand for this version.
 const TEXTS: &[(&str, &str)] = &[
@@ -85,11 +85,12 @@ pub fn make(built: &Path, folder: &Path) -> Result<()> {
         };
         copy(&from, &folder.join(to))?;
     }
-    for (from, to, kind) in FOLDERS {
+    for (from, to, endings) in FOLDERS {
         let from = shell::root().join(from);
         for path in walk(&from)?.into_iter().filter(|path| path.is_file() && path.parent() == Some(&from)) {
-            if kind.is_none_or(|kind| path.extension().is_some_and(|e| e == kind)) {
-                let name = path.strip_prefix(&from).expect("it was found there");
+            let name = path.strip_prefix(&from).expect("it was found there");
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            if !is_hidden(name) && ending.is_some_and(|ending| endings.contains(&ending)) {
                 copy(&path, &folder.join(to).join(name))?;
             }
         }
@@ -113,6 +114,11 @@ pub fn make(built: &Path, folder: &Path) -> Result<()> {
     }
     notices::write(&folder.join("share/doc/tiga"))?;
     modes(folder, &folder.join("bin"))
+}
+
+/// What editors leave beside a file.
+fn is_hidden(name: &Path) -> bool {
+    name.to_string_lossy().starts_with('.')
 }
 
 /// A file that cargo built: commands lie in the folder itself, libraries perhaps among the dependencies of tests.

@@ -24,7 +24,7 @@ pub enum BundleError {
         limit: u64,
     },
     /// Something else than an archive.
-    #[error("not a bundle: it starts with {found:02x?}, an archive starts with [50, 4b, 03, 04]")]
+    #[error("not a bundle: it begins with {:?}, an archive with \"PK\\u{{3}}\\u{{4}}\"", String::from_utf8_lossy(.found))]
     NotZip {
         /// The first bytes.
         found: Vec<u8>,

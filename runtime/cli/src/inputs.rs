@@ -11,7 +11,7 @@ use tiga_formats::{
     Array, Conversion, GraphFile, GraphSource, INPUT_ORDER, Limits, Named, is_array_file, open_array, parse_number,
 };
 use tiga_runtime::Graph;
-use tiga_source::unknown;
+use tiga_source::{say, unknown};
 
 /// A graph file with the handle made from it.
 pub(crate) struct OpenGraph {
@@ -106,6 +106,12 @@ impl Wanted<'_> {
             Some(spec) => (spec, Some(self.graph_of_edges()?)),
             None => (value, None),
         };
+        if let Some((file, option)) = spec.rsplit_once(':')
+            && file.ends_with(".npy")
+            && !Path::new(spec).exists()
+        {
+            bail!("`:{option}`: behind {file} stands `{INPUT_ORDER}` or nothing");
+        }
         let array = open_array(spec, &Limits::of_this_machine()).map_err(|error| error.kind)?;
         let found = format!("{} of shape {:?}", array.array_type(), array.shape());
         let expected = || format!("expected {}, found {found}", type_text(&self.param.ty));
@@ -119,23 +125,30 @@ impl Wanted<'_> {
         let array = array.map_err(|error| anyhow::anyhow!("{}: {error}", expected()))?;
         match by_line {
             Some(file) => Ok(file.from_input_order(&array)?),
-            None => Ok(array),
+            None => {
+                if self.edges().is_some_and(|file| !file.in_input_order()) {
+                    say(format_args!(
+                        "note: --in {}={value}: read in the order of the graph's edges, by destination, which is not \
+                         that of its file's lines; for a row a line, put `{INPUT_ORDER}` behind it",
+                        self.param.name
+                    ));
+                }
+                Ok(array)
+            }
         }
     }
 
     /// The file of the graph over whose edges the parameter is a field.
-    fn graph_of_edges(&self) -> Result<&GraphFile> {
+    fn edges(&self) -> Option<&GraphFile> {
         let leading = self.shape.first().and_then(Poly::as_symbol);
         let over = |p: &&Param| matches!(&p.ty, Type::Graph { edges, .. } if Some(edges) == leading);
-        let graph = self.program.params.iter().find(over).and_then(|p| self.inputs.graphs.get(&p.name));
-        let Some(open) = graph else {
-            bail!(
-                "`{INPUT_ORDER}` is for fields of edges, and `{}` is none: {}",
-                self.param.name,
-                type_text(&self.param.ty)
-            );
-        };
-        Ok(&open.file)
+        let graph = self.program.params.iter().find(over)?;
+        self.inputs.graphs.get(&graph.name).map(|open| &open.file)
+    }
+
+    fn graph_of_edges(&self) -> Result<&GraphFile> {
+        let (name, ty) = (&self.param.name, type_text(&self.param.ty));
+        self.edges().with_context(|| format!("`{INPUT_ORDER}` is for fields of edges, and `{name}` is none: {ty}"))
     }
 }
 

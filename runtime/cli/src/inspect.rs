@@ -61,7 +61,7 @@ fn print(bundle: &Bundle, out: &mut dyn Write) -> Result<()> {
     }
     writeln!(out, "kernels:")?;
     for kernel in &manifest.kernels {
-        writeln!(out, "{}", format!("  {} {}", kernel.symbol, kernel.shape).trim_end())?;
+        writeln!(out, "{}", format!("  {} {}", kernel.symbol, visible(&kernel.shape)).trim_end())?;
         for variant in &kernel.variants {
             writeln!(out, "    {}", guarded(variant))?;
         }

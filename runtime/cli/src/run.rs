@@ -306,12 +306,19 @@ impl<'a> Bound<'a> {
     /// How to say the number of nodes, where a size comes of a file that does not.
     fn count_nodes(&self, origin: &Origin) -> Option<String> {
         let Origin::Graph { what: "sources" | "destinations", parameter } = origin else { return None };
-        let guessed = self.inputs.graphs.get(parameter)?.file.sized_by_ids;
-        guessed.then(|| {
+        let file = &self.inputs.graphs.get(parameter)?.file;
+        if !file.sized_by_ids {
+            return None;
+        }
+        let from_zero =
+            file.csr.num_dst() == 0 || !file.csr.row(0).is_empty() || file.csr.col().iter().any(|source| source == 0);
+        Some(if from_zero {
             format!(
                 "; the file of `{parameter}` does not say how many nodes there are: :nodes=N behind its name does, \
                  or :nodes=N,M for N sources and M destinations"
             )
+        } else {
+            format!("; no edge in the file of `{parameter}` has node 0: nodes are numbered from 0, not from 1")
         })
     }
 }

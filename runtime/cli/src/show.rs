@@ -26,7 +26,11 @@ pub(crate) fn top(out: &mut dyn Write, array: &Array, count: usize, ids: RowIds<
         let label = visible(&ids.of(row, array.len()).join(" → "));
         let value = match array.get(row) {
             whole @ (Scalar::Int(_) | Scalar::Bool(_)) => whole.to_string(),
-            float => format!("{:.6}", float.to_f64()),
+            float => match float.to_f64() {
+                // Six decimals would show little of it.
+                small if small != 0.0 && small.abs() < 1e-3 => format!("{small:.5e}"),
+                number => format!("{number:.6}"),
+            },
         };
         writeln!(out, "{:>3}  {label:<28} {value}", place + 1)?;
     }
