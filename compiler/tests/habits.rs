@@ -135,6 +135,13 @@ fn top_is_a_reducer_with_its_number_in_angles() {
 }
 
 #[test]
+fn of_two_parts_that_both_fit_none_is_suggested() {
+    let (finding, shown) =
+        only("message m(src: {k: i64}) -> i64[3] { edge { src.k } reduce top<3> node(best) { best } }\n");
+    assert!(finding.suggestions.is_empty() && shown.contains("found `(i64[3], i64[3])`"), "{shown}");
+}
+
+#[test]
 fn a_reducer_with_a_symbol_for_its_number_is_reported_once() {
     let text = "message m<K>(src: {h: f32}) -> (f32[K], i64[K]) { edge { src.h } reduce top<K> }\n\
                 program p(g: graph<N>, h: f32[N]) -> (y: f32[N, 3]) { let (y, at) = m(g, src: {h}); y }\n";

@@ -205,6 +205,18 @@ program p(x: f32) -> (y: f32) {{ x }}"
     }
 }
 
+/// In the type of the messages 2048 + 1 would be 2048 (of bf16, 256 + 1 would be 256), and a row loses all that is small.
+#[test]
+fn reducers_of_the_language_sum_halves_in_single_precision() {
+    for (half, big, expected) in [("f16", 2048.0, 683.5), ("bf16", 256.0, 86.0)] {
+        let text = format!(
+            "message m(src: {{s: {half}, v: {half}[1]}}) -> {half}[1] {{ edge {{ (src.s, src.v) }} reduce online_softmax }}
+program p(g: graph<N>, v: f32[N, 1]) -> (y: f32[N, 1]) {{ f32(m(g, src: {{s: fill(N, {half}(0)), v: {half}(v)}})) }}"
+        );
+        close(&run(&text, &[tensor(&[4, 1], &[1f32, big, 5.0, 1.0])])[0], &[3.0, 0.0, expected, 1.0]);
+    }
+}
+
 #[test]
 fn the_state_fixes_all_extents() {
     let reducer = "reducer spread<D>(x: f32[D]) -> f32[D] {

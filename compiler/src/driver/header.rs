@@ -200,6 +200,29 @@ fn field(name: &str, taken: &mut BTreeSet<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tiga_bundle::{SymbolDecl, SymbolKind};
+
+    #[test]
+    fn extents_are_formulas_of_sizes() {
+        let extent = |f: &Poly| f.mul(&Poly::constant(2)).sub(&Poly::symbol("N")).add(&Poly::constant(3));
+        let shape = vec![Poly::symbol("N"), Poly::symbol("F"), extent(&Poly::symbol("F"))];
+        let of = |name: &str, ty| Param { name: name.into(), doc: String::new(), ty };
+        let graph = Type::Graph { src: "N".into(), dst: "N".into(), edges: "g.edges".into() };
+        let size = |name: &str, kind| SymbolDecl { name: name.into(), kind, origin: String::new() };
+        let program = Program {
+            name: "p".into(),
+            doc: String::new(),
+            symbols: vec![size("N", SymbolKind::Set), size("F", SymbolKind::Dim)],
+            params: vec![of("g", graph), of("x", Type::Tensor { dtype: DType::F32, shape })],
+            results: Vec::new(),
+            plan: String::new(),
+        };
+        let text = header("m", &[program]);
+        let line = text.lines().find(|line| line.contains("const int64_t shape[]")).unwrap_or_default().trim();
+        let nodes = "(int64_t)tiga_graph_num_src(arguments->g)";
+        let last = format!("2 * arguments->F + -1 * {nodes} + 3");
+        assert_eq!(line, format!("const int64_t shape[] = {{{nodes}, arguments->F, {last}}};"), "{text}");
+    }
 
     #[test]
     fn names_are_identifiers() {

@@ -115,6 +115,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn of_each_line_the_columns_are_those_in_the_range() {
+        let mut sources = Sources::new();
+        let file = sources.add("m.tg", "let é = f(\n    longer,\n) + 1\n".to_owned()).unwrap();
+        let of =
+            |text: &str, start: u32, end: u32| json!({"text": text, "highlight_start": start, "highlight_end": end});
+        // From `f` to `)`: `é` is one column of two bytes.
+        let range = lines(Span::new(file, 9, 25), &sources);
+        assert_eq!(range, [of("let é = f(", 9, 11), of("    longer,", 1, 12), of(") + 1", 1, 2)]);
+        assert_eq!(lines(Span::new(file, 4, 6), &sources), [of("let é = f(", 5, 6)]);
+    }
+
+    #[test]
     fn a_bug_is_an_error_with_a_code_and_no_place() {
         let bug = coded("TG0999", "internal error: no", "error[TG0999]: internal error: no\n");
         let plain = message("error", "no", "error: no\n");

@@ -175,6 +175,19 @@ fn models_of_the_repository_keep_tree_and_comments() {
     }
 }
 
+/// The comma behind the last element of a broken list is counted too.
+#[test]
+fn lines_are_no_longer_than_can_be() {
+    for length in 1..=87 {
+        let (a, b) = ("a".repeat(87), "b".repeat(length));
+        let once = formatted("call", &format!("program p(x: f32) -> (y: f32) {{ max({a}, min(x, {b})) }}"));
+        let longest = once.lines().map(str::len).max();
+        assert!(longest <= Some(100), "a line of {longest:?}\n{once}");
+        let whole = format!("        min(x, {b}),\n");
+        assert_eq!(once.contains(&whole), whole.len() <= 101, "{once}");
+    }
+}
+
 #[test]
 fn what_does_not_read_is_not_formatted() {
     assert!(matches!(format(FileId(0), "fn f( -> f32 { 1 }"), Err(FormatError::Syntax(errors)) if !errors.is_empty()));
