@@ -184,6 +184,15 @@ mod tests {
     }
 
     #[test]
+    fn nodes_of_both_are_counted_before_columns_are_narrowed() {
+        let half = graph((1 << 30) + 1, &[0, 0], &[]);
+        let graphs = |_: &str| Some(half.clone());
+        let made = stored(&Relation::parse("cat(g,g)").unwrap(), &graphs, None);
+        assert!(matches!(made, Err(RuntimeError::WideColumns { nodes }) if nodes == (1 << 31) + 2), "{made:?}");
+        assert!(half.made().is_empty());
+    }
+
+    #[test]
     fn nothing_is_made_of_what_is_not_there() {
         let (g, wide) = (graph(2, &[0, 1, 2], &[1, 0]), graph(3, &[0, 0], &[]));
         assert!(built("cat(g,x)", &g, &wide).is_none());

@@ -96,6 +96,17 @@ fn as_text(tree: &Value) -> String {
     out
 }
 
+/// The type of a parameter, made of the fields that say it to programs.
+fn type_of(param: &Value) -> String {
+    if let Some(graph) = param.get("graph") {
+        let (src, dst) = (text(graph, "src"), text(graph, "dst"));
+        return if src == dst { format!("graph<{src}>") } else { format!("graph<{src} -> {dst}>") };
+    }
+    let (dtype, shape) = (text(&param["array"], "dtype"), list(&param["array"]["shape"]));
+    let axes = shape.map(|axis| axis.as_str().unwrap()).collect::<Vec<_>>().join(", ");
+    if axes.is_empty() { dtype.to_owned() } else { format!("{dtype}[{axes}]") }
+}
+
 fn program_as_text(program: &Value) -> String {
     let params = |field: &str| {
         let one = |param: &Value| format!("{}: {}", text(param, "name"), text(param, "type"));
@@ -104,6 +115,7 @@ fn program_as_text(program: &Value) -> String {
     let mut out = format!("program {}({}) -> ({})\n", text(program, "name"), params("params"), params("results"));
     text(program, "doc").lines().for_each(|line| out += &format!("  {line}\n"));
     for param in list(&program["params"]).chain(list(&program["results"])) {
+        assert_eq!(text(param, "type"), type_of(param), "the two forms of a type");
         if !text(param, "doc").is_empty() {
             out += &format!("  {}: {}\n", text(param, "name"), text(param, "doc").replace('\n', " "));
         }
@@ -116,7 +128,7 @@ fn program_as_text(program: &Value) -> String {
 #[test]
 fn examples_fit_the_schema_and_say_what_the_text_says() {
     let tools = tools();
-    for example in ["pagerank", "gat", "cg"] {
+    for example in ["pagerank", "gat", "cg", "rgcn"] {
         let bundle = bundle(&tools, example);
         let (json, tree) = document(&tools, &bundle);
         assert_eq!(json, document(&tools, &bundle).0, "the same bytes again");

@@ -144,6 +144,7 @@ fn every_kernel_of_the_plan_is_in_the_trace_with_all_of_its_units() {
             of.map(|event| event.args["units"].as_i64().unwrap()).sum()
         };
         assert_eq!(units("chunk"), units("task"), "the chunks of `{kernel}` are its units");
+        each_unit_once(&trace, kernel);
     }
     assert_eq!(trace.of_category("round").count(), 5);
     assert_eq!(trace.names("run"), ["run walk"].into());
@@ -152,6 +153,19 @@ fn every_kernel_of_the_plan_is_in_the_trace_with_all_of_its_units() {
     assert!(trace.threads.values().any(|name| name == "main"));
     assert!(trace.threads.values().any(|name| name.starts_with("worker ")), "{:?}", trace.threads);
     assert_eq!(trace.dropped, "0");
+}
+
+/// Every launch of a kernel has each of its units in one chunk.
+#[track_caller]
+fn each_unit_once(trace: &Trace, kernel: &str) {
+    let number = |event: &Event, key: &str| event.args[key].as_u64().unwrap() as usize;
+    let of = |category| trace.of_category(category).filter(|event| event.name == kernel);
+    let mut chunks = vec![0; of("task").map(|launch| number(launch, "units")).max().unwrap()];
+    for chunk in of("chunk") {
+        let first = number(chunk, "first_unit");
+        chunks[first..first + number(chunk, "units")].iter_mut().for_each(|count| *count += 1);
+    }
+    assert!(chunks.iter().all(|count| *count == of("task").count()), "{kernel}: {chunks:?}");
 }
 
 #[test]

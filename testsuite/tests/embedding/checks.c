@@ -292,6 +292,24 @@ static void check_errors(void) {
     DEMAND(tiga_error_status(NULL) == TIGA_OK && tiga_bundle_programs(NULL) == 0 && tiga_status_name(9).len == 0);
 }
 
+/* A result shares memory with an input or another result in no order of binding. */
+static void check_overlap(void) {
+    static double both[NODES + 1];
+    const int64_t nodes = NODES;
+    const tiga_array input = {both + 1, TIGA_F64, 1, &nodes, NULL};
+    const tiga_array_mut result = {both, TIGA_F64, 1, &nodes, NULL};
+    tiga_error *error;
+    tiga_call *call;
+    ok(tiga_call_new(bundle, TIGA_STR("walk"), &call, &error), &error);
+    ok(tiga_call_output(call, TIGA_STR("out"), &result, &error), &error);
+    fails(tiga_call_input(call, TIGA_STR("r"), &input, &error), TIGA_OVERLAP, &error);
+    tiga_call_free(call);
+    ok(tiga_call_new(bundle, TIGA_STR("walk"), &call, &error), &error);
+    ok(tiga_call_input(call, TIGA_STR("r"), &input, &error), &error);
+    fails(tiga_call_output(call, TIGA_STR("out"), &result, &error), TIGA_OVERLAP, &error);
+    tiga_call_free(call);
+}
+
 /* What a bundle says of itself, and the shape of a result. */
 static void check_inspect(void) {
     tiga_error *error;
@@ -348,6 +366,7 @@ int main(int argc, char **argv) {
     if (all || !strcmp(check, #name)) known = 1, check_##name call
     CHECK(inspect, ());
     CHECK(errors, ());
+    CHECK(overlap, ());
     CHECK(coo, ());
     CHECK(memory, (argv[2]));
     CHECK(hooks, ());

@@ -52,7 +52,7 @@ fn a_host_in_rust_prints_the_heat_example() {
 fn the_library_keeps_its_promises_to_a_host_in_c() {
     let program = Host::c("tests/embedding/checks.c").compile("checks");
     let bundle = bundles().join("walk.tgb");
-    for check in ["inspect", "errors", "coo", "memory", "hooks", "contexts", "threads", "cancel"] {
+    for check in ["inspect", "errors", "overlap", "coo", "memory", "hooks", "contexts", "threads", "cancel"] {
         assert_eq!(run(&mut shell(&program, &[check, bundle.to_str().unwrap()])), "ok\n", "{check}");
     }
 }
