@@ -26,6 +26,15 @@ program wide<F>(g: graph, x: f32[g.src, F], y: f64[g.dst], w: f32[g.edges, F], i
 }
 ";
 
+/// Features at the end of a row whose positions are taken apart, turned and put together again, lane by lane.
+pub const TURNED: &str = "
+message transposed<F>(src: {x: f32[3 * F]}, w: f32[F]) -> f32[3 * F] {
+    edge { reshape(transpose_axes(reshape(src.x, [F, 3]), 0, 1), [3 * F]) }
+    reduce sum
+}
+program turned<F>(g: graph<N>, x: f32[N, 3 * F], w: f32[F]) -> (y: f32[N, 3 * F]) { transposed(g, src: {x}, w) }
+";
+
 /// Elements of two bytes as arguments, results and a scalar.
 pub const HALVES: &str = "
 message add(src: {x: f16}, edge: {w: bf16}) -> f16 { edge { src.x * f16(edge.w) } reduce sum }

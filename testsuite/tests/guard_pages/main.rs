@@ -9,7 +9,7 @@ mod fence;
 use fastrand::Rng;
 use fence::{Fence, Side};
 use std::os::unix::process::ExitStatusExt;
-use testsuite::models::{WALK, WIDE, compiled, graph, random, wide_values};
+use testsuite::models::{TURNED, WALK, WIDE, compiled, graph, random, wide_values};
 use testsuite::road::{Road, difference};
 use tiga_abi::{DType, FpMode};
 use tiga_ir::interp::{Tensor, Value};
@@ -21,7 +21,8 @@ static FENCE: Fence = Fence::new();
 #[test]
 fn kernels_stay_inside_their_arrays() {
     let context = Context::new(2).unwrap().with_order(UnitOrder::Shuffled(9));
-    let roads = [false, true].map(|tiny| [WIDE, WALK].map(|text| compiled(text, FpMode::Default, tiny).unwrap()));
+    let roads =
+        [false, true].map(|tiny| [WIDE, WALK, TURNED].map(|text| compiled(text, FpMode::Default, tiny).unwrap()));
     let mut rng = Rng::with_seed(2);
     let fenced = |road: &Road, program: &str, values: &[Value], dims: &[(&str, i64)]| {
         let expected = road.interpret(program, values, dims).unwrap();
@@ -34,11 +35,13 @@ fn kernels_stay_inside_their_arrays() {
             }
         }
     };
-    for [wide, walk] in &roads {
+    for [wide, walk, turned] in &roads {
         // Odd numbers of rows and features put arrays at addresses that are multiples of their elements only.
         for features in 0..20 {
             let values = wide_values(&mut rng, 7, 5, features);
             fenced(wide, "wide", &values, &[("F", features as i64)]);
+            let (g, w) = (graph(&mut rng, 5, 5), random(&mut rng, DType::F32, &[features]));
+            fenced(turned, "turned", &[g.into(), random(&mut rng, DType::F32, &[5, 3 * features]), w], &[]);
         }
         for nodes in 0..12 {
             let g = graph(&mut rng, nodes, nodes);
