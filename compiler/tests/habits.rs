@@ -73,6 +73,9 @@ fn an_axis_is_named() {
         mends(&program(result, body), mended);
     }
     says(&program("i64[N]", "argmax(h)"), &["without an axis, `argmax` reduces over `N`"]);
+    // Where a sum over the last axis has another shape than what is wanted, it is not what was meant.
+    let (finding, shown) = only(&program("f32[N, 2]", "sum(h)"));
+    assert!(finding.suggestions.is_empty() && !shown.contains("axis: -1"), "{shown}");
     // Of a field without features nothing is said of axes.
     let (_, shown) = only("program p<set N>(h: f32[N]) -> (y: f32[N]) { sum(h) }\n");
     assert!(!shown.contains("axis"), "{shown}");
@@ -188,6 +191,9 @@ fn a_function_that_takes_a_field_declares_its_set() {
     let edges = "fn half(x: f32) -> f32 { x / 2.0 }\n\
                  program p(g: graph<N>, w: f32[g.edges]) -> (y: f32[g.edges]) { half(w) }\n";
     says(edges, &["`half<set E>` and `x: f32[E]`"]);
+    // The name of the set may be another size in the callee.
+    let taken = "fn unit<N>(x: f32[N]) -> f32[N] { x / sqrt(dot(x, x)) }\n";
+    says(&format!("{taken}{}", program("f32[N, 4]", "unit(h)")), &["`unit<set S, N>` and `x: f32[S, N]`"]);
     // A wrong argument that is no field leaves the result as it is.
     let wrong = "fn half(x: f32) -> f32 { x / 2.0 }\nprogram p(n: i64) -> (y: f64) { half(n) }\n";
     assert_eq!(front(wrong).errors(), 2);

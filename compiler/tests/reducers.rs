@@ -165,6 +165,24 @@ program p(x: f32) -> (y: f32) {{ x }}"
 }
 
 #[test]
+fn laws_are_tried_on_states_of_several_messages() {
+    // Of states of one message each no more than three meet, and no count is above three.
+    refused(
+        "reducer r(x: f32) -> f32 {
+    state { total: f32 = 0, n: i64 = 0 }
+    lift { {total: x, n: 1} }
+    combine(a, b) { {total: a.total + b.total + where(a.n + b.n > 3, 1, 0), n: a.n + b.n} }
+    finalize(s) { s.total }
+    empty 0
+    laws associative, commutative
+}
+program p(x: f32) -> (y: f32) { x }",
+        "TG0313",
+        "`r` is not associative",
+    );
+}
+
+#[test]
 fn laws_that_cannot_be_tried_are_no_laws() {
     let reducer = |size: &str| {
         format!(

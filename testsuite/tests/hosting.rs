@@ -124,6 +124,26 @@ fn reports_come_on_the_calling_thread_in_order() {
     assert!(steps.iter().all(|(_, at_most)| at_most.is_none()), "its number of rounds is an input");
 }
 
+#[test]
+fn tasks_are_at_most_those_of_the_longer_branch() {
+    let text = "
+message next(src: {r: f64}) -> f64 { edge { src.r } reduce sum }
+program walk(g: graph<N>, r: f64[N], steps: i64) -> (out: f64[N]) {
+    if steps > 1 { next(g, src: {r: next(g, src: {r: next(g, src: {r})})}) } else { r }
+}
+";
+    let ring = Ring { road: compiled(text, FpMode::Default, false).unwrap(), ..Ring::new(10) };
+    let tasks = [0, 2].map(|steps| {
+        let last = Arc::new(Mutex::new((0, None)));
+        let told = last.clone();
+        let report = move |p: &Progress<'_>| *told.lock().unwrap() = (p.done, p.at_most);
+        ring.walk(steps, &Context::on_caller(), |call| _ = call.on_progress(report)).unwrap();
+        *last.lock().unwrap()
+    });
+    let [(fewer, bound), (most, same)] = tasks;
+    assert!(bound == same && fewer < most && bound == Some(most), "{tasks:?}");
+}
+
 /// The units of a kernel's launch, and of the chunks that have run of it so far.
 type Units = Arc<Mutex<Vec<(i64, i64)>>>;
 

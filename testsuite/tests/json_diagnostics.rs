@@ -25,19 +25,23 @@ fn every_page_s_example_fits_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let model = folder.path().join("example.tg");
     let mut seen = BTreeSet::new();
-    let mut replacements = 0;
+    let (mut replacements, mut several) = (0, false);
     for page in std::fs::read_dir(root.join("../docs/errors")).unwrap() {
         let page = std::fs::read_to_string(page.unwrap().path()).unwrap();
         let Some(example) = page.split("```tg\n").nth(1) else { continue };
         for finding in findings(&tools, &model, example.split("```").next().unwrap()) {
             let errors: Vec<String> = schema.iter_errors(&finding).map(|error| error.to_string()).collect();
             assert!(errors.is_empty(), "{}\n{finding:#}", errors.join("\n"));
+            let primary = |span: &Value| span["is_primary"].as_bool().unwrap();
+            let which: Vec<bool> = finding["spans"].as_array().unwrap().iter().map(primary).collect();
+            assert!(which.iter().enumerate().all(|(at, primary)| *primary == (at == 0)), "{finding:#}");
+            several |= which.len() > 1;
             seen.extend(finding["code"]["code"].as_str().map(str::to_owned));
             replacements += finding["children"].as_array().unwrap().iter().flat_map(|c| c["spans"].as_array()).count();
         }
     }
     assert!(seen.len() >= 75, "only {} codes", seen.len());
-    assert!(replacements > 0);
+    assert!(replacements > 0 && several);
     let mut other = findings(&tools, &model, "program p(x: f32) -> (y: f32) { z }\n").remove(0);
     assert!(schema.is_valid(&other));
     other["level"] = "fatal".into();

@@ -89,6 +89,10 @@ impl Trace {
     }
 
     fn check(&self) {
+        for (thread, name) in &self.threads {
+            let expected = thread.checked_sub(1).map_or("main".into(), |worker| format!("worker {worker}"));
+            assert_eq!(*name, expected, "workers count from 0, as in spans");
+        }
         assert!(self.events.is_sorted_by_key(|event| event.start), "times go back");
         let mut open: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for event in &self.events {

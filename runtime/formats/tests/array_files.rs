@@ -229,6 +229,25 @@ fn graphs_of_numpy_and_scipy_are_read() {
 }
 
 #[test]
+fn edges_without_a_count_are_among_one_set_of_nodes() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("g.npz");
+    let ends = |numbers: &[i64]| Array::vector(Elements::I64(numbers.to_vec()));
+    let [low, high, six] = [ends(&[0, 1]), ends(&[3, 0]), ends(&[6])];
+    let counts = |members: &[(&str, &Array)]| {
+        save_arrays(&path, members.iter().copied()).unwrap();
+        let csr = open_graph(&path, &LIMITS).unwrap().csr;
+        (csr.num_src(), csr.num_dst())
+    };
+    assert_eq!(counts(&[("src", &low), ("dst", &high)]), (4, 4));
+    assert_eq!(counts(&[("src", &high), ("dst", &low)]), (4, 4));
+    assert_eq!(counts(&[("src", &low), ("dst", &high), ("num_nodes", &six)]), (6, 6));
+    // With a count of one end there are two sets.
+    assert_eq!(counts(&[("src", &low), ("dst", &high), ("num_dst", &six)]), (2, 6));
+    assert_eq!(counts(&[("src", &high), ("dst", &low), ("num_src", &six)]), (6, 2));
+}
+
+#[test]
 fn the_demonstration_graph_has_names() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data/debian12-depends.npz");
     let file = open_graph(&path, &LIMITS).unwrap();

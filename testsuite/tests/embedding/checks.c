@@ -326,6 +326,15 @@ static void check_inspect(void) {
     tiga_size_info size = {.size = sizeof size};
     ok(tiga_bundle_size(bundle, 0, 0, &size, &error), &error);
     DEMAND(is(size.name, "N") && size.kind == 0);
+    ok(tiga_bundle_size(bundle, 0, 1, &size, &error), &error);
+    DEMAND(is(size.name, "g.edges") && size.kind == 1);
+    /* As a host knows it that was compiled for a later version, which appended to it. */
+    struct {
+        tiga_program_info known;
+        size_t later;
+    } larger = {.known.size = sizeof larger, .later = 7};
+    ok(tiga_bundle_program(bundle, 0, &larger.known, &error), &error);
+    DEMAND(is(larger.known.name, "walk") && larger.known.size == sizeof larger && larger.later == 7);
     fails(tiga_bundle_program(bundle, 1, &program, &error), TIGA_ARGUMENT, &error);
     fails(tiga_bundle_input(bundle, 0, 3, &param, &error), TIGA_ARGUMENT, &error);
     program.size = 8;

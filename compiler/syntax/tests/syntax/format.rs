@@ -188,6 +188,14 @@ fn lines_are_no_longer_than_can_be() {
     }
 }
 
+/// Items of one line may follow each other; one that is documented stands apart.
+#[test]
+fn documented_items_stand_apart() {
+    let text = "const a: f32 = 1\n/// of b\nconst b: f32 = 2\nconst c: f32 = 3\ntype d = f32\n";
+    let expected = "const a: f32 = 1\n\n/// of b\nconst b: f32 = 2\n\nconst c: f32 = 3\ntype d = f32\n";
+    assert_eq!(formatted("items", text), expected);
+}
+
 #[test]
 fn what_does_not_read_is_not_formatted() {
     assert!(matches!(format(FileId(0), "fn f( -> f32 { 1 }"), Err(FormatError::Syntax(errors)) if !errors.is_empty()));
