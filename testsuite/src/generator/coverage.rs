@@ -1,6 +1,6 @@
 //! Which operators stood where, on which element types.
 
-use super::moved::MOVING;
+use super::moved::{IN_REGIONS, MOVING};
 use super::pattern::{PATTERNS, patterns};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -105,7 +105,7 @@ impl Coverage {
     /// Every cell there must be: elementwise operators on the types they accept at every site, the others and the
     /// patterns in programs and in loops and branches.
     fn cells() -> Vec<(String, DType, Site)> {
-        let mut out = Vec::new();
+        let (mut out, mut moved) = (Vec::new(), Vec::new());
         let mut both = |name: &str, dtype| {
             out.extend([Site::Field, Site::Control].map(|site| (name.to_owned(), dtype, site)));
         };
@@ -117,6 +117,8 @@ impl Coverage {
             }
             ["fill", "while", "repeat", "if", "call", "apply edge"].into_iter().for_each(|op| both(op, dtype));
             MOVING.into_iter().for_each(|op| both(op.name(), dtype));
+            let regions = IN_REGIONS.into_iter().flat_map(|op| [Site::Edge, Site::Node].map(|site| (op, site)));
+            moved.extend(regions.map(|(op, site)| (op.name().to_owned(), dtype, site)));
             if dtype != DType::Bool {
                 both("matmul", dtype);
                 both("contract sum", dtype);
@@ -138,6 +140,7 @@ impl Coverage {
         for (pattern, dtypes) in PATTERNS {
             dtypes.iter().for_each(|dtype| both(pattern, *dtype));
         }
+        out.extend(moved);
         for dtype in DType::ALL {
             for op in super::region::elementwise().filter(|op| super::region::accepts(*op, dtype)) {
                 out.extend(Site::ALL.map(|site| (op.name().to_owned(), dtype, site)));

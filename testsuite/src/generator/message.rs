@@ -1,5 +1,6 @@
 //! Random messages: one to three reductions of what an edge yields, and node regions that see all of them.
 
+use super::moved::Moves;
 use super::region::elementwise_code;
 use super::writer::Writer;
 use tiga_abi::{DType, Poly};
@@ -55,7 +56,8 @@ impl Writer<'_, '_> {
         let mut reads = Reads { operands: vec![relation], roles: Vec::new() };
         let count = self.rng.usize(1..5);
         for i in 0..count {
-            let edge = i + 1 == count && (rel.kind.numbered() || joined::is_joined(&rel.edges)) && self.rng.bool();
+            let edge = i + 1 == count && (rel.kind.numbered() || joined::is_joined(&rel.edges));
+            let edge = edge && (self.scope.nested || self.rng.bool());
             let role = if edge { Role::Edge } else { Role::ALL[self.rng.usize(0..4)] };
             let set = match role {
                 Role::Src => Some(&rel.src),
@@ -77,10 +79,13 @@ impl Writer<'_, '_> {
     /// The edge region, and the reducers with the types of the messages that it yields; some values are the edge's own.
     fn edge(&mut self, reads: &Reads) -> (Region, Vec<Reduction>) {
         let params = Self::unnamed(self.elements(reads, |_| true));
-        let rng = &mut *self.rng;
+        let (rng, sizes) = (&mut *self.rng, self.scope.sizes);
         self.builder.region(params, |b, values| {
             let mut pool = values.to_vec();
             elementwise_code(rng, b, &mut pool, 3);
+            if rng.u8(0..3) == 0 {
+                Moves { rng, builder: b, sizes }.chain(&mut pool, 3);
+            }
             let count = [1, 1, 2, 3][rng.usize(0..4)];
             let ty = |b: &Builder<'_>, v: &Value| b.body.ty(*v).as_tensor().expect("it is an element").clone();
             // Messages of several widths that are not constant are refused.
@@ -115,12 +120,15 @@ impl Writer<'_, '_> {
         let seen = self.elements(reads, |role| matches!(role, Role::Dst | Role::Param));
         let count = totals.len();
         let params = Self::unnamed(totals.into_iter().map(Type::from).chain(seen));
-        let rng = &mut *self.rng;
+        let (rng, sizes) = (&mut *self.rng, self.scope.sizes);
         let (region, ()) = self.builder.region(params, |b, values| {
             let (totals, seen) = values.split_at(count);
             // The newest are likelier.
             let mut pool = [seen, totals].concat();
             elementwise_code(rng, b, &mut pool, 3);
+            if rng.u8(0..3) == 0 {
+                Moves { rng, builder: b, sizes }.chain(&mut pool, 3);
+            }
             if let ([first, .., last], true) = (totals, rng.bool()) {
                 let dtype = b.body.ty(*first).dtype().unwrap_or(DType::Bool);
                 let same = b.value(ops::CAST, &[*last], Attrs::new().with(Key::To, Attr::DType(dtype)));

@@ -1,26 +1,81 @@
 //! Random operations that move elements: along axes, between shapes, by indices.
 
+use super::program::Sizes;
 use super::writer::Writer;
+use fastrand::Rng;
 use tiga_abi::{DType, Poly};
-use tiga_ir::{Attr, Attrs, Key, Op, TensorType, Value, ops};
+use tiga_ir::{Attr, Attrs, Builder, Key, Op, TensorType, Value, ops};
 
 /// The ops of this file, which are made of values of any type. `iota` has a type of its own.
 pub(super) const MOVING: [Op; 6] =
     [ops::SLICE, ops::PERMUTE, ops::RESHAPE, ops::CONCAT, ops::GATHER_AXIS, ops::GATHER_SET];
 
+/// Those that the regions of messages have too, with what one entity has.
+pub(super) const IN_REGIONS: [Op; 5] = [ops::SLICE, ops::PERMUTE, ops::RESHAPE, ops::CONCAT, ops::GATHER_AXIS];
+
 impl Writer<'_, '_> {
     /// One of them, or positions.
     pub(super) fn moved(&mut self, pool: &[Value]) -> Option<Value> {
-        match self.rng.u8(0..8) {
+        if self.rng.u8(0..8) == 0 {
+            return self.positions();
+        }
+        let sizes = self.scope.sizes;
+        Moves { rng: self.rng, builder: &mut self.builder, sizes }.any(pool)
+    }
+
+    fn positions(&mut self) -> Option<Value> {
+        let ty = match self.rng.u8(0..5) {
+            0..=3 => TensorType::field(DType::I64, self.set(), Vec::new()),
+            _ => TensorType::tensor(DType::I64, vec![self.scope.sizes.features()]),
+        };
+        self.builder.value(ops::IOTA, &[], Attrs::new().with(Key::Dims, Attr::Dims(ty))).ok()
+    }
+}
+
+/// Appends them to a block, of a function or of a region.
+pub(super) struct Moves<'m, 'b> {
+    pub(super) rng: &'m mut Rng,
+    pub(super) builder: &'m mut Builder<'b>,
+    pub(super) sizes: &'m Sizes,
+}
+
+impl Moves<'_, '_> {
+    fn any(&mut self, pool: &[Value]) -> Option<Value> {
+        match self.rng.u8(0..7) {
             0 => self.sliced(pool),
             1 => self.permuted(pool),
             2 => self.reshaped(pool),
             3 => self.joined(pool),
             4 => self.taken(pool),
             5 => self.gathered(pool),
-            6 => self.summed(pool),
-            _ => self.positions(),
+            _ => self.summed(pool),
         }
+    }
+
+    /// Up to `count` of them on what one entity has, each of the one before in half of the cases.
+    pub(super) fn chain(&mut self, pool: &mut Vec<Value>, count: usize) {
+        for _ in 0..count {
+            let from = if self.rng.bool() { pool.len() - 1 } else { 0 };
+            let sources = pool[from..].to_vec();
+            let moved = match self.rng.u8(0..6) {
+                0 => self.sliced(&sources),
+                1 => self.permuted(&sources),
+                2 => self.reshaped(&sources),
+                3 => self.joined(&sources),
+                4 => self.taken(pool),
+                _ => self.summed(&sources),
+            };
+            pool.extend(moved);
+        }
+    }
+
+    fn tensor(&self, value: Value) -> TensorType {
+        self.builder.body.ty(value).as_tensor().expect("the pool holds tensors").clone()
+    }
+
+    fn pick(&mut self, pool: &[Value], wanted: impl Fn(&TensorType) -> bool) -> Option<Value> {
+        let found: Vec<Value> = pool.iter().copied().filter(|v| wanted(&self.tensor(*v))).collect();
+        if found.is_empty() { None } else { Some(found[self.rng.usize(0..found.len())]) }
     }
 
     fn featured(&mut self, pool: &[Value]) -> Option<(Value, TensorType)> {
@@ -39,7 +94,7 @@ impl Writer<'_, '_> {
                 let begin = self.rng.i64(0..=n);
                 (Poly::constant(begin), Poly::constant(self.rng.i64(0..=n - begin)))
             }
-            None if extent == self.scope.sizes.wide() => (self.scope.sizes.features(), self.scope.sizes.features()),
+            None if extent == self.sizes.wide() => (self.sizes.features(), self.sizes.features()),
             None if self.rng.bool() => (extent, Poly::constant(0)),
             None => (Poly::constant(0), extent),
         };
@@ -57,7 +112,7 @@ impl Writer<'_, '_> {
         if pattern.len() < 2 {
             pattern.insert(self.rng.usize(0..=pattern.len()), -1);
         }
-        let extents = [Poly::constant(2), self.scope.sizes.features()];
+        let extents = [Poly::constant(2), self.sizes.features()];
         let new = &extents[self.rng.usize(0..2)];
         ty.dims = pattern.iter().map(|i| usize::try_from(*i).map_or(new, |i| &ty.dims[i]).clone()).collect();
         let attrs = Attrs::new().with(Key::Pattern, Attr::Ints(pattern)).with(Key::Dims, Attr::Dims(ty));
@@ -129,13 +184,5 @@ impl Writer<'_, '_> {
         let value = self.pick(pool, |t| !t.dims.is_empty() && t.dtype != DType::Bool)?;
         let axis = self.rng.usize(0..self.tensor(value).dims.len());
         self.builder.value(ops::SCAN_AXIS, &[value], Attrs::new().with(Key::Axis, Attr::Int(axis as i64))).ok()
-    }
-
-    fn positions(&mut self) -> Option<Value> {
-        let ty = match self.rng.u8(0..5) {
-            0..=3 => TensorType::field(DType::I64, self.set(), Vec::new()),
-            _ => TensorType::tensor(DType::I64, vec![self.scope.sizes.features()]),
-        };
-        self.builder.value(ops::IOTA, &[], Attrs::new().with(Key::Dims, Attr::Dims(ty))).ok()
     }
 }

@@ -50,9 +50,9 @@ impl Writer<'_, '_> {
     pub fn operations(&mut self, pool: &mut Vec<Value>, count: usize, depth: usize) {
         for _ in 0..count {
             self.builder.loc = next_line(&self.builder.loc);
-            let made = match self.rng.u8(0..25) {
+            let made = match self.rng.u8(0..26) {
                 0..=3 | 23..=24 => self.message(pool),
-                4..=5 => self.reduce(pool).into_iter().collect(),
+                4..=5 | 25 => self.reduce(pool).into_iter().collect(),
                 6 => self.matmul(pool).into_iter().collect(),
                 7 => self.fill(pool).into_iter().collect(),
                 8 => self.degree().into_iter().collect(),
@@ -72,10 +72,10 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The first relation in half of the cases; else any of the others, the newest sooner, with the transpose, if it can be made.
+    /// The first relation in half of the cases, seldomer in loops and branches, which are few; else any of the others, the newest sooner, with the transpose, if it can be made.
     pub fn relation(&mut self) -> Value {
         let kind = self.rng.u8(0..6);
-        if kind < 3 {
+        if kind < if self.scope.nested { 2 } else { 3 } {
             return self.scope.relation;
         }
         if self.scope.made[0].is_none() && !self.scope.nested {
