@@ -26,8 +26,8 @@ use super::items::Table;
 use super::resolve::Resolver;
 use super::signature::{Generics, Signature};
 use super::ty::{Graph, Tensor, Ty};
+use indexmap::IndexMap;
 use scope::Scope;
-use std::collections::HashMap;
 use std::sync::Arc;
 use tiga_abi::DType;
 use tiga_ir::{Scalar, ops};
@@ -51,7 +51,7 @@ pub(crate) struct Checker<'a> {
     /// Fields of records written as a name alone.
     shorthands: Vec<Span>,
     /// Where each record that was written out has its names.
-    field_names: HashMap<Span, Vec<Span>>,
+    field_names: IndexMap<Span, Vec<Span>>,
     whole_graph: Option<(Span, String)>,
     tensor_op: Option<(Span, String)>,
     /// The message or reducer whose code this is.
@@ -77,7 +77,7 @@ impl<'a> Checker<'a> {
             sees: &[],
             literals: Vec::new(),
             shorthands: Vec::new(),
-            field_names: HashMap::new(),
+            field_names: IndexMap::new(),
             whole_graph: None,
             tensor_op: None,
             inside: None,
