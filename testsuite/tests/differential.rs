@@ -25,6 +25,10 @@ fn compiled_programs_equal_their_interpreters() {
     let (count, seed) = (setting("TIGA_PROGRAMS", 2000), setting("TIGA_SEED", 1));
     let report = campaign(seed, count as usize);
     println!("{}\n{report}", report.coverage);
+    // Before they are made small, which may take longer than the campaign.
+    for (seed, fault) in &report.failures {
+        tiga_source::say(format_args!("seed {seed}: {fault}"));
+    }
     for (seed, fault) in report.failures.iter().take(3) {
         println!("{}", written(*seed, fault, env!("CARGO_TARGET_TMPDIR")));
     }

@@ -102,6 +102,11 @@ impl Writer<'_, '_> {
                     continue;
                 }
                 let own = if rng.u8(0..4) == 0 { Self::own_message(rng, b, &pool) } else { None };
+                // The width of a tuple is that of its first member.
+                let own = own.filter(|(_, message)| {
+                    let first = ty(b, &message[0]).dims;
+                    count == 1 || first == width || first.iter().all(is_constant)
+                });
                 let (reducer, message) = own.unwrap_or_else(|| {
                     let dtype = ty(b, &value).dtype;
                     let name = Self::reducer(rng, dtype).symbol(dtype);
