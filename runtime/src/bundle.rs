@@ -36,6 +36,9 @@ impl Loaded {
     /// # Errors
     /// The machine's loader refuses them.
     pub(crate) fn library(&self) -> Result<&Library, RuntimeError> {
+        if let Some(library) = self.library.get() {
+            return Ok(library);
+        }
         let _one = self.loading.lock();
         if let Some(library) = self.library.get() {
             return Ok(library);
