@@ -115,7 +115,11 @@ pub fn read(
     let mut first = true;
     let (mut delimiter, mut held) = (None, 0);
     while let Some((line, text)) = lines.next_content(COMMENTS)? {
-        let delimiter = *delimiter.get_or_insert_with(|| Delimiter::of(text, options.named));
+        // A number is no number with another sign in it; a name may have any, and so has one sign between all.
+        let delimiter = match options.named {
+            true => *delimiter.get_or_insert_with(|| Delimiter::of(text, true)),
+            false => Delimiter::of(text, false),
+        };
         let fields = fields(text, delimiter).map_err(|error| EdgeListError::Field { line, error })?;
         if std::mem::take(&mut first) {
             match first_line(text, &fields, options.named) {

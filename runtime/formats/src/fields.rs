@@ -32,8 +32,8 @@ pub(crate) enum Delimiter {
 }
 
 impl Delimiter {
-    /// Of the first line, and so of all: tabs before semicolons before commas, which may be those of decimals. Tabs are
-    /// spaces like others unless there may be spaces in a field.
+    /// Tabs before semicolons before commas, which may be those of decimals. Tabs are spaces like others unless there
+    /// may be spaces in a field.
     pub(crate) fn of(line: &[u8], spaces: bool) -> Self {
         let known: &[u8] = if spaces { b"\t;," } else { b";," };
         let found = known.iter().find(|byte| line.contains(byte));

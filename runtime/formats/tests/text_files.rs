@@ -218,6 +218,15 @@ fn names_are_numbered_as_they_come() {
     assert_eq!(numbers.names.as_ref().unwrap().iter().collect::<Vec<_>>(), ["4000000000", "17", "-3"]);
     assert_eq!(f64s(&numbers), [0.5, 1.0]);
     assert_eq!(named("").unwrap().names.unwrap().len(), 0);
+    // What stands between the names of the first line does so on every line.
+    let tabs = named("Paris\tRome\nWashington, D.C.\tParis\n").unwrap();
+    assert_eq!(tabs.names.unwrap().iter().collect::<Vec<_>>(), ["Paris", "Rome", "Washington, D.C."]);
+    assert_eq!(named("a,b\nc\td\n").unwrap_err().to_string(), "line 2: 1 words, expected source destination");
+    // A first line that is far longer than the others says nothing of how many follow.
+    let long = format!("0{}1\n{}", " ".repeat(60_000), "0 1\n".repeat(40_000));
+    let error =
+        edge_list::read(long.as_bytes(), long.len() as u64, &EdgeListOptions::default(), &Limits { memory: 100_000 });
+    assert!(matches!(error.unwrap_err(), EdgeListError::WouldNotFit(_)));
     let many: String = (0..3000).map(|i| format!("a{i} b{i}\n")).collect();
     let options = EdgeListOptions { named: true, ..EdgeListOptions::default() };
     let error = edge_list::read(many.as_bytes(), many.len() as u64, &options, &Limits { memory: 200_000 }).unwrap_err();
