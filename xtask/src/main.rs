@@ -1,5 +1,6 @@
-//! The one door to everything around the compiler: `cargo xtask setup | demo | install | dist | test | plant | soak | sanitize | chroot-check`.
+//! The one door to everything around the compiler: `cargo xtask setup | demo | install | dist | test | plant | soak | sanitize | bench | chroot-check`.
 
+mod bench;
 mod chroot;
 mod deb;
 mod demo;
@@ -47,6 +48,8 @@ enum Task {
     Soak(soak::Options),
     /// Watch hosts of the C library with valgrind's memcheck and helgrind, and with AddressSanitizer
     Sanitize,
+    /// Measure Tiga beside SciPy, MKL, numba, GraphBLAS and loops in C
+    Bench(bench::Options),
     /// Prove set-up on a bare Debian 12: demo and tests in a fresh chroot (needs root and mmdebstrap)
     ChrootCheck(chroot::Options),
 }
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Task::Plant(options) => plant::run(&options),
         Task::Soak(options) => soak::run(&options),
         Task::Sanitize => sanitize::run(),
+        Task::Bench(options) => bench::run(&options),
         Task::ChrootCheck(options) => chroot::run(&options),
     };
     match done {

@@ -15,6 +15,8 @@ pub enum Need {
     Everything,
     /// What `cargo xtask sanitize` needs.
     Sanitizers,
+    /// What `cargo xtask bench` needs.
+    Bench,
     /// What `cargo xtask dist` needs.
     Packages,
     /// What `cargo xtask dist --check` needs.
@@ -28,6 +30,7 @@ impl Need {
             Need::Llvm => other == Need::Llvm,
             Need::Everything => other == Need::Everything || Need::Llvm.includes(other),
             Need::Sanitizers => other == Need::Sanitizers || Need::Everything.includes(other),
+            Need::Bench => other == Need::Bench || Need::Everything.includes(other),
             Need::Packages => other == Need::Packages || Need::Llvm.includes(other),
             Need::Trial => other == Need::Trial || Need::Packages.includes(other),
         }
@@ -87,6 +90,12 @@ const PARTS: &[Part] = &[
         witness: "/usr/bin/valgrind",
         why: "memcheck and helgrind, which watch hosts of the C library",
         need: Need::Sanitizers,
+    },
+    Part {
+        package: "python3-venv",
+        witness: "/usr/lib/python3.11/ensurepip/__init__.py",
+        why: "holds the libraries that Tiga is measured beside",
+        need: Need::Bench,
     },
     Part {
         package: "dpkg-dev",
