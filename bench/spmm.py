@@ -194,10 +194,10 @@ def bandwidth():
 
 
 def measure(runs, rounds):
-    """Milliseconds by name: all in turn, round by round, each round beginning with another."""
-    names, times = list(runs), {name: [] for name in runs}
+    """Milliseconds by name: all run once a round, each round in another order, so that none always follows the same."""
+    times, order = {name: [] for name in runs}, numpy.random.default_rng(3)
     for turn in range(rounds + 1):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+        for name in order.permutation(list(runs)):
             begin = time.perf_counter()
             runs[name][0]()
             if turn:

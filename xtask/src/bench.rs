@@ -30,6 +30,8 @@ pub fn run(options: &Options) -> Result<()> {
     command.env("TIGA_LIBRARY", built.join("libtiga.so"));
     // Where the package of MKL puts it, which is none of the loader's places.
     command.env("LD_LIBRARY_PATH", &library).env("MKL_RT", library.join("libmkl_rt.so.3"));
+    // Threads of OpenMP that wait by spinning would take the time of whoever runs next.
+    command.env("OMP_WAIT_POLICY", "PASSIVE").env("KMP_BLOCKTIME", "0");
     if let Some(rounds) = options.rounds {
         command.args(["--rounds", &rounds.to_string()]);
     }
