@@ -1,7 +1,7 @@
 """Products of sparse and dense matrices: Tiga beside SciPy, MKL, numba, GraphBLAS and loops in C, in one process.
 
 `cargo xtask bench` makes what this needs and runs it. Each product is checked against one in float64; then all peers run
-in turn, round by round, on the same arrays (64-byte aligned, pages of 2 MB), and medians are compared.
+once a round, in random order, on the same arrays (64-byte aligned, pages of 2 MB), and medians are compared.
 """
 
 import argparse
@@ -214,7 +214,7 @@ def main():
     bundles = Bundles(Tiga(os.environ["TIGA_LIBRARY"]))
     speed = bandwidth()
     print(f"{THREADS} threads; a copy moves {speed / 1e9:.1f} GB/s; medians of {options.rounds} rounds in ms,")
-    print("in brackets the quarter of the rounds around them; bound: each array moved once\n")
+    print("in brackets the middle half of the rounds; bound: each array moved once\n")
     nodes = 131_072
     cases = [(f"degree 16, F = {width}", nodes, regular, width) for width in (1, 16, 64)]
     cases += [(f"power law, F = {width}", nodes, power_law, width) for width in (1, 16, 64)]
@@ -222,8 +222,9 @@ def main():
     ratios = []
     graphs = {}
     for name, count, degrees, width in [case for case in cases if options.only in case[0]]:
-        graph = graphs.setdefault((count, degrees), None) or Graph(count, degrees)
-        graphs[count, degrees] = graph
+        if (count, degrees) not in graphs:
+            graphs[count, degrees] = Graph(count, degrees)
+        graph = graphs[count, degrees]
         x = array((count, width))
         x[:] = numpy.random.default_rng(2).random(x.shape, dtype=numpy.float32)
         runs = peers(graph, width, x, bundles)

@@ -309,3 +309,21 @@ fn matrices_are_not_multiplied_by_a_star() {
 fn a_number_meets_what_it_is_computed_with() {
     mends("program p(g: graph<N>, x: i64[N], z: f32[N]) -> (y: f32[N]) { z + (x + 1.5) }\n", "f32(x) + 1.5");
 }
+
+#[test]
+fn what_is_advised_for_functions_of_other_libraries_compiles() {
+    for (habit, result, advised) in [
+        ("elu(h)", "f32[N, 4]", "where(x > 0, x, exp(x) - 1)"),
+        ("gelu(h)", "f32[N, 4]", "x / (1 + exp(-1.702 * x))"),
+        ("log1p(h)", "f32[N, 4]", "log(1 + x)"),
+        ("zeros_like(h)", "f32[N, 4]", "0 * x"),
+        ("norm(h)", "f32[N]", "sqrt(sum(x * x, axis: -1))"),
+        ("clamp(h, 0.0, 1.0)", "f32[N, 4]", "min(max(x, low), high)"),
+    ] {
+        says(&program(result, habit), &["TG0107", advised]);
+        let body = format!("let (x, low, high) = (h, 0.0, 1.0); {advised}");
+        let right = front(&program(result, &body));
+        let shown: Vec<String> = right.diagnostics.iter().map(|d| d.render(&right.sources, false)).collect();
+        assert!(shown.is_empty(), "{advised}\n{}", shown.join("\n"));
+    }
+}

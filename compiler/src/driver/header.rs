@@ -225,6 +225,13 @@ mod tests {
     }
 
     #[test]
+    fn no_line_of_a_comment_goes_on_in_the_next() {
+        let mut out = String::new();
+        comment(&mut out, "", "rows are a \\ \nand b\\");
+        assert_eq!(out, "// rows are a \\.\n// and b\\.\n");
+    }
+
+    #[test]
     fn names_are_identifiers() {
         assert_eq!(model_name("3d heat-v2"), "_3d_heat_v2");
         let mut taken = BTreeSet::new();

@@ -6,6 +6,9 @@ use crate::recovery::{Failure, ItemText, Repair};
 use crate::token::{Lexeme, Token};
 use tiga_source::{Diagnostic, FileId, Span, nearest};
 
+/// What other libraries call the argument `axis`.
+pub const FOREIGN_AXES: [&str; 3] = ["dim", "dims", "axes"];
+
 /// What to report (nothing where the scanner already has), and a repair to try first.
 pub(crate) struct Explanation<'i> {
     pub diagnostic: Option<Diagnostic>,
@@ -335,7 +338,7 @@ impl<'i> Scene<'_, 'i> {
         };
         let diagnostic = SyntaxError::WrongSign { expected: right, found: wrong }.at(self.span());
         // What other libraries call an axis: both are mended at once.
-        let axis = matches!(self.before(1), Some(Token::Ident("dim" | "dims" | "axes")));
+        let axis = matches!(self.before(1), Some(Token::Ident(name)) if FOREIGN_AXES.contains(&name));
         if (wrong, right) == ("=", ":") && axis && self.before(2) == Some(Token::Comma) {
             let span = self.span_before(1).to(self.span());
             let diagnostic = diagnostic.suggest(span, "an axis is named so", "axis: ");

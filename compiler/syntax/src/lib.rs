@@ -20,6 +20,7 @@ mod token;
 pub use delimiters::MAX_DEPTH;
 pub use dump::dump;
 pub use error::SyntaxError;
+pub use explain::FOREIGN_AXES;
 pub use format::{FormatError, format};
 pub use parser::{MAX_DIAGNOSTICS, Parsed, parse};
 pub use print::print;

@@ -209,6 +209,40 @@ mod tests {
     use super::*;
 
     #[test]
+    fn programs_and_results_whose_names_meet_are_told_apart() {
+        let tensor = |name: &str| {
+            let ty = Type::Tensor { dtype: DType::F32, shape: Vec::new() };
+            Param { name: name.into(), doc: String::new(), ty }
+        };
+        let program = |name: &str| Program {
+            name: name.into(),
+            doc: String::new(),
+            symbols: Vec::new(),
+            params: Vec::new(),
+            results: vec![tensor("shapes"), tensor("y")],
+            plan: String::new(),
+        };
+        let manifest = Manifest {
+            format: tiga_bundle::FORMAT,
+            language: "0.1".into(),
+            compiler: "tigac".into(),
+            fp: tiga_abi::FpMode::Default,
+            targets: Vec::new(),
+            programs: ["heat", "Heat", "match", "match_", "bundle"].map(program).into(),
+            kernels: Vec::new(),
+        };
+        let text = functions(&manifest, Path::new("m.tgb"));
+        let names = |before: &str| -> BTreeSet<String> {
+            let lines = text.lines().filter_map(|line| line.strip_prefix(before));
+            lines.map(|rest| rest.split(['(', ' ']).next().unwrap_or_default().to_owned()).collect()
+        };
+        assert_eq!(names("pub fn ").len(), 6, "five programs, and the bundle\n{text}");
+        assert_eq!(names("pub struct ").len(), 5, "{text}");
+        // The shapes of all results are asked for once, and no result has their name.
+        assert!(!text.contains("let mut shapes ="), "{text}");
+    }
+
+    #[test]
     fn names_are_identifiers() {
         let mut taken = BTreeSet::from(["x".to_owned()]);
         assert_eq!(["x", "g.src", "fn"].map(|name| unique(name, &mut taken)), ["x_", "g_src", "fn_"]);

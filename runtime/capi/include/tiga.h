@@ -338,7 +338,7 @@ tiga_str tiga_error_message(const tiga_error *error);
 // Ends an error; nothing happens for null.
 void tiga_error_free(tiga_error *error);
 
-// Opens a file and loads its kernels for this machine. The file may change or go afterwards.
+// Opens a file and chooses the kernels for this machine. The file may change or go afterwards.
 // Errors: TIGA_FILE, TIGA_BUNDLE, TIGA_TARGET. Opening any file is safe: its kernels are loaded for the first run, and
 // running a bundle runs its code.
 tiga_status tiga_bundle_open(tiga_str path,

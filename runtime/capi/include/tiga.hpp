@@ -1,8 +1,8 @@
 // The C++17 library of Tiga: tiga.h with owners that move, exceptions, and views of arrays. Header only.
 //
 // Every class owns one handle of tiga.h and frees it. What fails throws tiga::error, which holds the number and the
-// sentence; a view of a shape that its container does not have throws std::invalid_argument. Functions that are handed over (log, progress) must not throw: an exception that leaves one ends the process.
-// Arrays are borrowed until the last run has returned, as in C.
+// sentence; a view of a shape that its container does not have throws std::invalid_argument. Functions that are handed
+// over (log, progress) must not throw: an exception that leaves one ends the process. Arrays are borrowed until the last run has returned, as in C.
 
 #ifndef TIGA_HPP
 #define TIGA_HPP
@@ -124,7 +124,7 @@ public:
             else left /= static_cast<size_t>(extent);
         }
         const bool empty = std::find(shape_.begin(), shape_.end(), 0) != shape_.end() && elements.size() == 0;
-        if (left != 1 && !empty) throw std::invalid_argument("the shape of a view has other elements than its container");
+        if (left != 1 && !empty) throw std::invalid_argument("a view has a shape of more or fewer elements");
     }
 
     T *data() const noexcept { return data_; }

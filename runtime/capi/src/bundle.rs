@@ -90,7 +90,7 @@ pub struct tiga_size_info {
     pub kind: i32,
 }
 
-/// Opens a file and loads its kernels for this machine. The file may change or go afterwards.
+/// Opens a file and chooses the kernels for this machine. The file may change or go afterwards.
 /// Errors: TIGA_FILE, TIGA_BUNDLE, TIGA_TARGET. Opening any file is safe: its kernels are loaded for the first run, and
 /// running a bundle runs its code.
 #[unsafe(no_mangle)]

@@ -97,6 +97,15 @@ mod tests {
     }
 
     #[test]
+    fn small_numbers_of_a_ranking_keep_their_digits() {
+        let mut out = Vec::new();
+        top(&mut out, &Array::vector(Elements::F64(vec![0.25, 1.25e-8, 0.0])), 3, RowIds::Positions).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        let values: Vec<&str> = shown.lines().filter_map(|line| line.split_whitespace().last()).collect();
+        assert_eq!(values, ["0.250000", "1.25000e-8", "0.000000"]);
+    }
+
+    #[test]
     fn integers_are_ranked_as_integers() {
         let big = 1i64 << 53;
         // As binary64 the last two would be equal, and the smaller one come first.

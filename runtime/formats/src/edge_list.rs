@@ -98,8 +98,9 @@ pub struct EdgeListOptions {
 }
 
 /// Reads a file of `size` bytes. Fields stand between semicolons, commas, tabs or spaces; `#` and `%` lines are comments,
-/// and a first line of words with other signs than spaces between them, or of known ones, is a header; all edges have a value or none has. Unless the options count them there are as
-/// many sources as destinations, the largest number plus one, which may be a million and one a byte of the file.
+/// and a first line of words with other signs than spaces between them, or of known ones, is a header; all edges have a
+/// value or none has. Unless the options count them there are as many sources as destinations, the largest number plus
+/// one, which may be a million and one a byte of the file.
 ///
 /// # Errors
 /// [`EdgeListError`]; nothing is skipped or repaired.

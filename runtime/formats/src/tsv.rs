@@ -138,6 +138,14 @@ mod tests {
     use super::*;
     use crate::{Elements, Limits, edge_list, edge_list::EdgeListOptions};
 
+    #[test]
+    fn columns_of_no_rows_are_not_all_named() {
+        let wide = Array::new(vec![0, 1 << 40], Elements::F32(Vec::new())).unwrap();
+        let header = table(&wide, RowIds::Positions);
+        assert_eq!(header.split('\t').count(), 1 + COLUMNS_OF_NOTHING);
+        assert_eq!(header.lines().count(), 1);
+    }
+
     fn table(array: &Array, ids: RowIds<'_>) -> String {
         let mut out = Vec::new();
         write(&mut out, "y", array, ids).unwrap();

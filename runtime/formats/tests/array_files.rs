@@ -304,3 +304,24 @@ fn graph_archives_are_refused_by_member() {
         assert!(message.contains("number the nodes densely"), "{message}");
     }
 }
+
+#[test]
+fn what_is_shorter_than_any_array_is_none() {
+    for text in ["", "a", "1 2 3\n"] {
+        assert!(matches!(read(text.as_bytes()).unwrap_err(), NpyError::Magic), "{text}");
+    }
+}
+
+#[test]
+fn memory_is_checked_for_what_an_array_becomes() {
+    let array = |descr: &str, fortran: &str| {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': (100, 100), }}");
+        file(1, &header, &vec![0; 10_000 * if descr.ends_with('1') { 1 } else { 4 }])
+    };
+    let fits = |bytes: &[u8], memory| npy::read(bytes, bytes.len() as u64, &Limits { memory }).is_ok();
+    // One byte in the file is four in memory; another order is a copy.
+    for (descr, fortran, memory) in [("|u1", "False", 10_000), ("|i1", "False", 40_000), ("<f4", "True", 80_000)] {
+        let bytes = array(descr, fortran);
+        assert!(fits(&bytes, memory) && !fits(&bytes, memory - 1), "{descr} {fortran}");
+    }
+}

@@ -3,6 +3,14 @@
 #include <tiga.hpp>
 #include <vector>
 
+// Whether a call takes such an input: nothing that is gone before the run.
+template <class Input, class = void>
+constexpr bool is_input = false;
+template <class Input>
+constexpr bool is_input<Input, std::void_t<decltype(std::declval<tiga::call &>().input("x", std::declval<Input>()))>> = true;
+static_assert(is_input<const std::vector<float> &> && is_input<const float &> && is_input<tiga::view<const float>>);
+static_assert(!is_input<std::vector<float>> && !is_input<float>);
+
 int main(int argc, char **argv) {
     if (argc != 2) return 2;
     const tiga::bundle bundle = tiga::bundle::open(argv[1]);

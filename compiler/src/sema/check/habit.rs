@@ -13,20 +13,17 @@ use super::expr::name_of;
 use std::ops::Range;
 use tiga_abi::Symbol;
 use tiga_source::{Diagnostic, Span};
+use tiga_syntax::FOREIGN_AXES;
 use tiga_syntax::ast::{self, ArgKind, ExprKind};
 
 /// What is said before the name of this language.
 pub(super) const NAME: &str = "this is its name here";
 
-/// What other libraries call an axis.
-const AXIS: [&str; 3] = ["dim", "dims", "axes"];
-
-/// Functions with an `axis:`, beside the reductions of the prelude.
-const ALONG_AN_AXIS: [&str; 10] =
-    ["sum", "mean", "prod", "max", "min", "softmax", "log_softmax", "cumsum", "slice", "take"];
-
-/// Those of them that reduce, and are not of the prelude.
+/// Functions that reduce over a set or an axis, beside those of the prelude.
 const REDUCE: [&str; 5] = ["sum", "mean", "prod", "max", "min"];
+
+/// Other functions with an `axis:`.
+const ALONG_AN_AXIS: [&str; 5] = ["softmax", "log_softmax", "cumsum", "slice", "take"];
 
 /// What a name of another library means.
 #[derive(Clone, Copy)]
@@ -100,7 +97,7 @@ const FUNCTIONS: [Function; 28] = [
     no_function("einsum", "`a @ b` and `contract(a, b)` sum over an axis of both"),
     no_function("elu", "`where(x > 0, x, exp(x) - 1)` is one"),
     no_function("gelu", "`x / (1 + exp(-1.702 * x))` is near it"),
-    no_function("log1p", "`log(1 + x)` is near it; what small `x` lose is lost in the sum"),
+    no_function("log1p", "`log(1 + x)` is near it, and loses digits of small `x`"),
     no_function("zeros", "`fill([N, F], 0)` repeats a scalar"),
     no_function("ones", "`fill([N, F], 1)` repeats a scalar"),
     no_function("zeros_like", "`0 * x`, or `fill([N, F], 0)` of the same extents"),
@@ -118,6 +115,16 @@ const WITH_EXTENTS: [&str; 2] = ["reshape", "fill"];
 
 /// Functions whose first argument is a set or extents, which are no values.
 const OF_EXTENTS: [&str; 2] = ["iota", "fill"];
+
+/// Whether a function reduces over a set, or over an axis that is given.
+fn reduces(function: &str) -> bool {
+    REDUCE.contains(&function) || prelude::REDUCTIONS.contains(&function)
+}
+
+/// Whether a function takes an axis.
+fn has_axis(function: &str) -> bool {
+    reduces(function) || ALONG_AN_AXIS.contains(&function)
+}
 
 /// The reducer that a name of another library means.
 pub(super) fn reducer(name: &str) -> Option<Meant> {
@@ -141,7 +148,7 @@ pub(super) fn function(name: &str, args: &[ast::Arg]) -> Option<Meant> {
     let places = args.iter().filter(|arg| !named(arg)).count();
     let among = |names: &[&str]| function.ours.is_some_and(|ours| names.contains(&ours));
     let fits = |arg: &ast::Arg| match (&arg.kind, &arg.value.kind) {
-        (ArgKind::Named(name), _) => name.text == "axis" && among(&ALONG_AN_AXIS),
+        (ArgKind::Named(name), _) => name.text == "axis" && function.ours.is_some_and(has_axis),
         (ArgKind::AtMost, _) | (_, ExprKind::Tuple(_)) => false,
         (ArgKind::Positional, ExprKind::List(_)) => among(&WITH_EXTENTS),
         (ArgKind::Positional, _) => true,
@@ -165,13 +172,12 @@ impl Meant {
 
 /// The parameter that a name of another library means.
 pub(super) fn parameter<'n>(name: &str, free: &[&'n str]) -> Option<&'n str> {
-    free.iter().copied().find(|free| *free == "axis" && AXIS.contains(&name))
+    free.iter().copied().find(|free| *free == "axis" && FOREIGN_AXES.contains(&name))
 }
 
 /// One argument too many: an axis without its name, or extents without brackets.
 pub(super) fn extra_argument(diagnostic: Diagnostic, callee: &str, args: &[ast::Arg], extra: &ast::Arg) -> Diagnostic {
-    let along = ALONG_AN_AXIS.contains(&callee) || prelude::REDUCTIONS.contains(&callee);
-    if along && integer(&extra.value).is_some() {
+    if has_axis(callee) && integer(&extra.value).is_some() {
         return diagnostic.suggest(extra.span.before(), "an axis is named", "axis: ");
     }
     if callee != "reshape" {
@@ -200,7 +206,7 @@ pub(super) fn method(diagnostic: Diagnostic, base: &ast::Expr, name: &str, ty: &
         diagnostic.help(format!("a function exchanges two axes: `transpose_axes({of}, i, j)`"))
     } else if matches!(name, "shape" | "size") {
         diagnostic.help("a function gives the size of a set or an axis by its name: `len(N)`")
-    } else if REDUCE.contains(&name) || prelude::REDUCTIONS.contains(&name) {
+    } else if reduces(name) {
         diagnostic.help(format!("it is a function: `{name}({of})` over the set, `{name}({of}, axis: -1)` over an axis"))
     } else if builtin::names().any(|function| function == name) {
         diagnostic.help(format!("it is a function: `{name}({of}, …)`"))
