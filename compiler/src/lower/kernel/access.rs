@@ -47,7 +47,8 @@ impl<'a> Emit<'a> {
         let memory = data.operands[0];
         let mut indices = Vec::new();
         for operand in &data.operands[1..] {
-            indices.push(Index::At(self.value(frame, *operand, &[])?));
+            let index = self.value(frame, *operand, &[])?;
+            indices.push(self.index(index));
         }
         indices.extend_from_slice(at);
         self.load_at(frame, memory, &indices)
@@ -118,6 +119,12 @@ impl<'a> Emit<'a> {
             }
             _ => Ok(self.effect(ops::PTR_STORE, &[value, address, offset])?),
         }
+    }
+
+    /// The offset of indices in memory.
+    pub(super) fn offset_in(&mut self, frame: &Frame<'a>, memory: Value, at: &[Index]) -> Result<Value, LowerError> {
+        let extents = frame.body.ty(memory).as_buffer().expect("verified: accesses are to memory").extents();
+        self.offset(&extents, at)
     }
 
     fn stride(&self, inner: &[Poly]) -> Poly {

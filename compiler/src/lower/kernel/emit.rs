@@ -1,5 +1,6 @@
 //! Generates values at indices.
 
+use super::across::Row;
 use super::{LowerError, int};
 use indexmap::IndexMap;
 use tiga_abi::{DType, Poly, Symbol};
@@ -79,6 +80,8 @@ pub(super) struct Emit<'a> {
     pub(super) simd_bytes: u32,
     /// Lanes in use inside the innermost lane loop.
     pub(super) lanes: u32,
+    /// The elements in the lanes of a fold that takes several at once.
+    pub(super) row: Option<Row>,
     pub(super) scratch: i64,
     /// The accumulator table that the variants' guards decide.
     pub(super) table: Option<Acc>,
@@ -106,6 +109,7 @@ impl<'a> Emit<'a> {
             params,
             simd_bytes,
             lanes: 1,
+            row: None,
             scratch: 0,
             table: super::accumulators(source),
             empty: Module::new(),
@@ -203,6 +207,12 @@ impl<'a> Emit<'a> {
         extent.substitute(&|s| self.guarded(s).map(Poly::constant))
     }
 
+    /// Whether the kernel is told what an extent depends on.
+    pub(super) fn has_extent(&self, extent: &Poly) -> bool {
+        let known = self.known(extent);
+        known.terms().iter().all(|(_, factors)| factors.iter().all(|factor| self.params.contains_key(factor)))
+    }
+
     /// The value of an extent; a kernel is not told bounds.
     pub(super) fn extent(&mut self, extent: &Poly) -> Result<Value, LowerError> {
         let known = self.known(extent);
@@ -297,7 +307,7 @@ impl<'a> Emit<'a> {
                 let index = self.value(frame, operands[1], &[])?;
                 let axis = *data.attrs.axis().expect("verified: elem has an axis") as usize;
                 let mut inner = at.to_vec();
-                inner.insert(axis, Index::At(index));
+                inner.insert(axis, self.index(index));
                 self.value(frame, operands[0], &inner)
             }
             op if op == ops::OUTER => {

@@ -40,6 +40,12 @@ impl<'a> Fold<'a> {
         [self.map.as_slice(), self.own(rank)].concat()
     }
 
+    /// The last `rank` of all indices, if there are so many.
+    pub(super) fn features(&self, rank: usize) -> Option<Indices> {
+        let all = [self.map.as_slice(), &self.own].concat();
+        all.len().checked_sub(rank).map(|first| all[first..].to_vec())
+    }
+
     /// Own axes of a component.
     pub(super) fn rank(&self, component: usize) -> usize {
         self.reducer.state[component].ty.dims.len()
@@ -59,9 +65,9 @@ impl<'a> Fold<'a> {
 pub(super) type State = Vec<Value>;
 
 /// The elements folded: positions `begin..end`.
-struct Elements {
-    begin: Value,
-    end: Value,
+pub(super) struct Elements {
+    pub(super) begin: Value,
+    pub(super) end: Value,
 }
 
 impl<'a> Emit<'a> {
@@ -86,8 +92,12 @@ impl<'a> Emit<'a> {
         let elements = self.elements(frame, inst)?;
         let accumulators = self.accumulators(frame, inst, &fold)?;
         let count = self.op(ops::SUB, &[elements.end, elements.begin])?;
-        let leaves = self.fold_elements(frame, inst, &fold, &elements, accumulators)?;
-        let state = self.join_accumulators(&fold, count, leaves)?;
+        let state = if self.goes_across(frame, inst, &fold, accumulators) {
+            self.fold_across(frame, inst, &fold, &elements, accumulators)?
+        } else {
+            let leaves = self.fold_elements(frame, inst, &fold, &elements, accumulators)?;
+            self.join_accumulators(&fold, count, leaves)?
+        };
         let results = if raw { self.states(&fold, &state) } else { self.finish_fold(&fold, count, &state)? };
         for (i, result) in results.into_iter().enumerate() {
             if let Some((rank, generated)) = result {
@@ -139,7 +149,8 @@ impl<'a> Emit<'a> {
         Ok(acc)
     }
 
-    fn choose(&self, acc: &Acc) -> Result<u32, LowerError> {
+    /// The accumulators of a table under this kernel's guard.
+    pub(super) fn choose(&self, acc: &Acc) -> Result<u32, LowerError> {
         if !acc.rows.is_empty() && self.table.as_ref() != Some(acc) {
             let known = |row: &tiga_ir::AccRow| self.known(&row.width).as_constant().is_some();
             if !acc.rows.iter().all(known) {
@@ -286,6 +297,7 @@ impl<'a> Emit<'a> {
         for a in 0..accumulators as usize {
             let state = &carried[2 + a * width..2 + (a + 1) * width];
             let at = self.advance(position, a)?;
+            self.look_ahead(frame, inst, fold, at)?;
             next.extend(self.fold_one(frame, inst, fold, at, have, state)?);
         }
         self.jump(head, &next)?;
@@ -340,21 +352,21 @@ impl<'a> Emit<'a> {
         state: &[Value],
     ) -> Result<State, LowerError> {
         frame.enter();
-        let folded = self.fold_in_scope(frame, inst, fold, position, have, state);
+        self.bind_element(frame, inst, position)?;
+        let folded = self.fold_in_scope(frame, inst, fold, Some(have), state);
         frame.leave();
         folded
     }
 
-    fn fold_in_scope(
+    /// The element whose indices are bound, folded into a state; `have` as in [`Emit::fold_one`], for reducers that ask.
+    pub(super) fn fold_in_scope(
         &mut self,
         frame: &mut Frame<'a>,
         inst: Inst,
         fold: &Fold<'a>,
-        position: Value,
-        have: Value,
+        have: Option<Value>,
         state: &[Value],
     ) -> Result<State, LowerError> {
-        self.bind_element(frame, inst, position)?;
         let data = frame.body.inst(inst);
         let entry = frame.body.entry(data.regions[0]);
         let block = frame.body.block(entry);
@@ -383,10 +395,12 @@ impl<'a> Emit<'a> {
             None => self.combine(fold, state, &lifted)?,
         };
         // `step` of the identity need not be `lift`.
-        if fold.reducer.has_identity() && fold.reducer.step.is_none() {
-            return Ok(combined);
+        match have {
+            Some(have) if !fold.reducer.has_identity() || fold.reducer.step.is_some() => {
+                self.choose_states(fold, have, &combined, &lifted)
+            }
+            _ => Ok(combined),
         }
-        self.choose_states(fold, have, &combined, &lifted)
     }
 
     /// Component by component: `condition ? a : b`.

@@ -5,12 +5,15 @@
 //! that the loops level does not store, and a score without features is computed once an edge.
 
 mod access;
+mod across;
+mod ahead;
 mod emit;
 mod fold;
 mod join;
 mod rearrange;
 mod scan;
 mod space;
+mod tiles;
 
 use super::LowerError;
 use emit::Emit;

@@ -1,15 +1,13 @@
 //! Units, and the loops over features around each store.
 
 use super::emit::{Emit, Frame, Index, Indices};
+use super::tiles::AtFeatures;
 use super::{LowerError, required};
 use tiga_abi::{DType, Poly};
 use tiga_ir::{
-    Block, Inst, Key, Space, Type, TypeError, Value,
+    Block, Inst, Key, Space, Type, Value,
     ops::{self, Substitution},
 };
-
-/// What is emitted at each position of the features.
-type AtFeatures<'f, 'a> = dyn FnMut(&mut Emit<'a>, &mut Frame<'a>, &[Index]) -> Result<(), LowerError> + 'f;
 
 impl<'a> Emit<'a> {
     /// The whole function: its only `for`, over the units `unit_begin..unit_end`.
@@ -223,80 +221,5 @@ impl<'a> Emit<'a> {
                 Ok(())
             }
         }
-    }
-
-    /// Full vectors, then one masked vector for what is left.
-    fn lane_loop(
-        &mut self,
-        frame: &mut Frame<'a>,
-        extent: &Poly,
-        at: &mut Indices,
-        body: &mut AtFeatures<'_, 'a>,
-    ) -> Result<(), LowerError> {
-        let known = self.known(extent).as_constant();
-        let widest = i64::from(self.simd_bytes / 4);
-        let lanes = known.map_or(widest, |n| (n.max(1) as u64).next_power_of_two().min(widest as u64) as i64);
-        self.lanes = lanes as u32;
-        let end = self.extent(extent)?;
-        let width = self.i64(lanes);
-        let full = match known {
-            Some(n) => self.i64(n / lanes * lanes),
-            None => {
-                let count = self.op(ops::DIV, &[end, width])?;
-                self.op(ops::MUL, &[count, width])?
-            }
-        };
-        // Also for no features at all: the loop never runs, but says that this memory is written here.
-        if known.is_none_or(|n| n >= lanes || n == 0) {
-            self.strided(full, width, |emit, base, next| {
-                frame.enter();
-                at.push(Index::Lanes(base, None));
-                body(emit, frame, at)?;
-                at.pop();
-                frame.leave();
-                Ok(emit.jump(next, &[])?)
-            })?;
-        }
-        if known.is_none_or(|n| n % lanes != 0) {
-            let (tail, done) = (self.new_block(), self.new_block());
-            let more = self.op(ops::LT, &[full, end])?;
-            self.branch(more, (tail, &[]), (done, &[]))?;
-            self.block = tail;
-            let positions = self.lane_positions(full)?;
-            let mask = self.elementwise(ops::LT, &[positions, end], &tiga_ir::Attrs::new())?;
-            frame.enter();
-            at.push(Index::Lanes(full, Some(mask)));
-            body(self, frame, at)?;
-            at.pop();
-            frame.leave();
-            self.jump(done, &[])?;
-            self.block = done;
-        }
-        self.lanes = 1;
-        Ok(())
-    }
-
-    /// A loop over `0, width, … < end`; goes on in the block after it.
-    fn strided(
-        &mut self,
-        end: Value,
-        width: Value,
-        body: impl FnOnce(&mut Self, Value, Block) -> Result<(), LowerError>,
-    ) -> Result<(), LowerError> {
-        let head = self.new_block();
-        let base = self.kernel.body.add_param(head, Type::scalar(DType::I64), None);
-        let (inside, next, done) = (self.new_block(), self.new_block(), self.new_block());
-        let zero = self.i64(0);
-        self.jump(head, &[zero])?;
-        self.block = head;
-        let more = self.op(ops::LT, &[base, end])?;
-        self.branch(more, (inside, &[]), (done, &[]))?;
-        self.block = inside;
-        body(self, base, next)?;
-        self.block = next;
-        let following: Result<Value, TypeError> = self.op(ops::ADD, &[base, width]);
-        self.jump(head, &[following?])?;
-        self.block = done;
-        Ok(())
     }
 }
