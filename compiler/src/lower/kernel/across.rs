@@ -29,14 +29,14 @@ impl<'a> Emit<'a> {
     /// Whether the accumulators of a fold can be the lanes of vectors.
     pub(super) fn goes_across(&self, frame: &Frame<'a>, inst: Inst, fold: &Fold<'a>, accumulators: u32) -> bool {
         let reducer = fold.reducer;
-        let scalars = fold.components.iter().all(|c| fold.indices(fold.rank(*c)).is_empty());
+        let in_lanes = fold.components.iter().any(|component| fold.in_lanes(*component));
         self.simd_bytes >= REGISTERS
             && self.lanes == 1
             && (2..=64).contains(&accumulators)
             && accumulators.is_power_of_two()
             && reducer.has_identity()
             && reducer.step.is_none()
-            && scalars
+            && !in_lanes
             && plain(frame, inst)
     }
 
