@@ -1,7 +1,7 @@
 //! The pipeline: the passes from what sema writes down to kernels, read top to bottom.
 
 use crate::lower::kernel::KernelSet;
-use crate::passes::domain::{inline, lower_to_loops};
+use crate::passes::domain::{fuse, hoist, inline, lower_to_loops, trim};
 use crate::passes::loops::{contract, lower_to_kernels, split_units};
 use crate::passes::ssa::{canonicalise, cse, dce};
 use crate::passes::{Pass, PassOptions, PipelineError, Watch, run};
@@ -19,6 +19,12 @@ pub const PASSES: &[Pass] = &[
     inline::PASS,
     canonicalise::PASS,
     cse::PASS,
+    dce::PASS,
+    hoist::PASS,
+    fuse::PASS,
+    cse::PASS,
+    dce::PASS,
+    trim::PASS,
     dce::PASS,
     lower_to_loops::PASS,
     canonicalise::PASS,

@@ -4,6 +4,7 @@
 use tiga_abi::FpMode;
 use tiga_ir::{Module, parse_module, print_module};
 use tigac::lower::{ReductionLaw, domain, kernel, plan};
+use tigac::passes::Remarks;
 use tigac::passes::loops::split_units;
 
 const SUM: &str = r#"
@@ -52,7 +53,7 @@ fn round_trip(module: &Module) -> String {
 #[test]
 fn a_program_goes_down_all_levels() {
     let source = parse_module("pagerank.tir", &[SUM, PAGERANK].concat()).unwrap();
-    let loops = domain::lower(&source, &ReductionLaw::new(FpMode::Default)).unwrap();
+    let loops = domain::lower(&source, &ReductionLaw::new(FpMode::Default), &mut Remarks::default()).unwrap();
     round_trip(&loops);
     let split = split_units::run(&loops).unwrap();
     let text = round_trip(&split);

@@ -2,9 +2,11 @@
 
 pub mod domain;
 pub mod loops;
+mod remarks;
 mod runner;
 pub mod ssa;
 
+pub use remarks::{Remark, Remarks, Verdict};
 pub use runner::{Excess, Pass, PassError, PassOptions, PipelineError, Printing, Watch, WatchArgs, run};
 
 use tiga_source::nearest;
@@ -15,6 +17,9 @@ pub const ALL: &[Pass] = &[
     ssa::canonicalise::PASS,
     ssa::cse::PASS,
     ssa::dce::PASS,
+    domain::hoist::PASS,
+    domain::fuse::PASS,
+    domain::trim::PASS,
     domain::lower_to_loops::PASS,
     loops::contract::PASS,
     loops::split_units::PASS,

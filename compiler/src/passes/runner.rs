@@ -1,5 +1,6 @@
 //! Runs passes one after the other; the verifiers look at what each leaves, and a failure names the pass.
 
+use super::{Remarks, Verdict};
 use crate::lower::kernel::KernelOptions;
 use crate::lower::{LowerError, ReductionLaw};
 use std::fmt;
@@ -21,8 +22,10 @@ pub struct Pass {
     pub levels: &'static [Level],
     /// The level of the functions it makes of them, if that is another one.
     pub makes: Option<Level>,
+    /// Whether the passes after it rely on it; others only make programs faster, and may be left out.
+    pub needed: bool,
     /// What it does.
-    pub run: fn(&Module, &PassOptions) -> Result<Module, PassError>,
+    pub run: fn(&Module, &PassOptions, &mut Remarks) -> Result<Module, PassError>,
 }
 
 impl Pass {
@@ -152,6 +155,10 @@ pub struct Watch {
     pub print: Printing,
     /// Whether the time of each pass is printed.
     pub time: bool,
+    /// Which remarks are printed.
+    pub remarks: Vec<Verdict>,
+    /// Passes that are left out, by their flags.
+    pub skip: Vec<String>,
     /// The lowest level wanted: the pass that would make a lower one, and all after it, are left out.
     pub stop_after: Option<Level>,
 }
@@ -159,7 +166,7 @@ pub struct Watch {
 impl Watch {
     /// Whether passes are to run for what can be seen of them, wanted or not.
     pub fn shows(&self) -> bool {
-        self.time || self.print != Printing::Nothing || self.stop_after.is_some()
+        self.time || self.print != Printing::Nothing || self.stop_after.is_some() || !self.remarks.is_empty()
     }
 }
 
@@ -175,6 +182,13 @@ pub struct WatchArgs {
     /// Print the time that each pass takes, on the standard error stream.
     #[arg(long)]
     time_passes: bool,
+    /// Print what passes did, and what they could have done, and why, on the standard error stream.
+    #[arg(long, value_name = "KIND", value_delimiter = ',', num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "passed,missed")]
+    remarks: Vec<Verdict>,
+    /// Leave out these passes, of those that only make programs faster.
+    #[arg(long, value_name = "PASS", value_delimiter = ',', value_parser = optional_pass)]
+    skip_pass: Vec<String>,
     /// Stop at this level (domain, host, loops or kernel) and print the module.
     #[arg(long, value_name = "LEVEL", value_parser = known_level)]
     stop_after: Option<Level>,
@@ -193,12 +207,24 @@ impl WatchArgs {
             (false, []) => Printing::Nothing,
             (false, flags) => Printing::After(flags.to_vec()),
         };
-        Watch { print, time: self.time_passes, stop_after: self.stop_after }
+        Watch {
+            print,
+            time: self.time_passes,
+            remarks: self.remarks.clone(),
+            skip: self.skip_pass.clone(),
+            stop_after: self.stop_after,
+        }
     }
 }
 
 fn known_pass(text: &str) -> Result<String, super::UnknownPass> {
     super::named(text).map(|pass| pass.flag())
+}
+
+/// A pass that may be left out: what it leaves is of the level that it found.
+fn optional_pass(text: &str) -> Result<String, String> {
+    let pass = super::named(text).map_err(|e| e.to_string())?;
+    if pass.needed { Err("no program is compiled without it".to_owned()) } else { Ok(pass.flag()) }
 }
 
 fn known_level(text: &str) -> Result<Level, String> {
@@ -220,15 +246,17 @@ pub fn run(
     verify(&module, options.machine).map_err(PipelineError::Input)?;
     let mut module = module;
     let mut times: Vec<(String, Duration)> = Vec::new();
+    let mut remarks = Remarks::default();
     let wanted =
         |pass: &Pass| watch.stop_after.is_none_or(|level| pass.makes.is_none_or(|makes| makes <= lowest(level)));
-    for pass in passes.iter().take_while(|pass| wanted(pass)) {
+    let skipped = |pass: &Pass| watch.skip.contains(&pass.flag());
+    for pass in passes.iter().take_while(|pass| wanted(pass)).filter(|pass| !skipped(pass)) {
         let flag = pass.flag();
         if !finds(pass, &module) {
             return Err(PipelineError::Level { pass: flag, levels: pass.levels });
         }
         let start = Instant::now();
-        module = (pass.run)(&module, options).map_err(|error| PipelineError::Pass { pass: flag.clone(), error })?;
+        module = (pass.run)(&module, options, &mut remarks).map_err(|error| PipelineError::Pass { pass: flag.clone(), error })?;
         times.push((flag.clone(), start.elapsed()));
         let print = match &watch.print {
             Printing::Nothing => false,
@@ -245,6 +273,9 @@ pub fn run(
         for flag in flags.iter().filter(|flag| times.iter().all(|(ran, _)| ran != *flag)) {
             writeln!(out, "// {flag} did not run")?;
         }
+    }
+    for remark in remarks.iter().filter(|remark| watch.remarks.contains(&remark.verdict)) {
+        writeln!(out, "{remark}")?;
     }
     if watch.time {
         for (flag, time) in times {

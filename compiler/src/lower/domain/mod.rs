@@ -1,7 +1,7 @@
 //! Domain → host and loops: every field operation becomes a launch of a loops function on memory.
 //!
-//! Consecutive element-by-element operations over one set share a function; constants are repeated
-//! where they are used. What is left of the program is a host function of launches, loops and branches.
+//! Consecutive element-by-element operations over one set share a function, also with the reduction or product before
+//! them that they work on; constants are repeated where they are used. What is left of the program is a host function of launches, loops and branches.
 
 mod apply;
 mod control;
@@ -9,6 +9,7 @@ mod rows;
 
 use super::{LowerError, ReductionLaw, add};
 use crate::builtin::BuiltinReducer;
+use crate::passes::Remarks;
 use indexmap::{IndexMap, IndexSet};
 use tiga_abi::Symbol;
 use tiga_ir::{
@@ -20,13 +21,13 @@ use tiga_source::Loc;
 ///
 /// # Errors
 /// A construct that the loops level cannot express yet; a name that a function which stays has already.
-pub fn lower(module: &Module, law: &ReductionLaw) -> Result<Module, LowerError> {
+pub fn lower(module: &Module, law: &ReductionLaw, remarks: &mut Remarks) -> Result<Module, LowerError> {
     let (domain, others): (Vec<&Func>, Vec<&Func>) = module.funcs.values().partition(|f| f.level == Level::Domain);
     let mut out = Module { reducers: module.reducers.clone(), ..Module::new() };
     out.funcs.extend(others.into_iter().map(|f| (f.name.clone(), f.clone())));
     for func in domain {
         add_sums(func, &mut out);
-        out = Lowering::new(module, func, law, out).run()?;
+        out = Lowering::new(module, func, law, out, remarks).run()?;
     }
     Ok(out)
 }
@@ -56,13 +57,28 @@ struct Lowering<'a> {
     values: IndexMap<Value, Value>,
     /// Instructions that use each domain value.
     uses: IndexMap<Value, Vec<Inst>>,
-    /// Element-by-element operations not launched yet.
-    group: Vec<Inst>,
+    /// Operations on entities not launched yet.
+    group: Group,
     launches: usize,
+    remarks: &'a mut Remarks,
+}
+
+/// Operations that one launch makes, entity by entity.
+#[derive(Debug, Default)]
+struct Group {
+    insts: Vec<Inst>,
+    /// Values with features of which each takes a fold: what works on them at other features would fold again.
+    folded: IndexSet<Value>,
 }
 
 impl<'a> Lowering<'a> {
-    fn new(source: &'a Module, func: &'a Func, law: &'a ReductionLaw, out: Module) -> Self {
+    fn new(
+        source: &'a Module,
+        func: &'a Func,
+        law: &'a ReductionLaw,
+        out: Module,
+        remarks: &'a mut Remarks,
+    ) -> Self {
         let mut host = Func::new(func.name.clone(), Level::Host);
         host.symbols = func.symbols.clone();
         host.loc = func.loc.clone();
@@ -73,7 +89,8 @@ impl<'a> Lowering<'a> {
                 uses.entry(*operand).or_default().push(inst);
             }
         }
-        Self { source, func, law, out, host, block, values: IndexMap::new(), uses, group: Vec::new(), launches: 0 }
+        let (values, group) = Default::default();
+        Self { source, func, law, out, host, block, values, uses, group, launches: 0, remarks }
     }
 
     fn run(mut self) -> Result<Module, LowerError> {
@@ -105,15 +122,8 @@ impl<'a> Lowering<'a> {
         if is_constant(data) {
             return Ok(());
         }
-        if joins_groups(data) {
-            let other = self.group.last().is_some_and(|last| self.space(*last) != self.space(inst));
-            let made_here = |v: &Value| self.body().def(*v).is_some_and(|def| self.group.contains(&def));
-            let whole = data.operands.iter().enumerate().any(|(i, v)| data.op.whole(i) && made_here(v));
-            if other || whole || self.group.len() == MAX_GROUP {
-                self.flush()?;
-            }
-            self.group.push(inst);
-            return Ok(());
+        if joins_groups(data) || folds(data) {
+            return self.join_group(inst);
         }
         self.flush()?;
         match data.op {
@@ -132,9 +142,7 @@ impl<'a> Lowering<'a> {
                 let operands = self.host_values(&data.operands)?;
                 self.push(data.op, &operands, Attrs::new(), &data.loc).map(|_| ())
             }
-            op if [ops::REDUCE_AXIS, ops::SCAN_AXIS, ops::MATMUL, ops::CONCAT, ops::OUTER].contains(&op) => {
-                self.rows(&[inst])
-            }
+            op if [ops::SCAN_AXIS, ops::CONCAT, ops::OUTER].contains(&op) => self.rows(&[inst]),
             op => Err(LowerError::operation(op, &data.loc)),
         }
     }
@@ -144,10 +152,71 @@ impl<'a> Lowering<'a> {
         self.body().ty(self.body().result(inst)).as_tensor().and_then(|t| t.set.as_ref())
     }
 
+    /// Adds an operation to the waiting group, or launches that and begins the next one.
+    fn join_group(&mut self, inst: Inst) -> Result<(), LowerError> {
+        let data = self.body().inst(inst);
+        if let Some(last) = self.group.insts.last() {
+            let place = self.body().inst(*last).loc.clone();
+            match self.obstacle(inst) {
+                None if !self.group.folded.is_empty() && self.takes_folded(inst) => {
+                    let text = format!("`{}` joins the fold at {place}: it is not written and read again", data.op.name());
+                    self.remarks.passed(NAME, &data.loc, text);
+                }
+                None => {}
+                Some(why) => {
+                    let made_here = |v: &Value| self.body().def(*v).is_some_and(|def| self.group.insts.contains(&def));
+                    if data.operands.iter().any(made_here) {
+                        let text = format!("`{}` does not join the launch that ends at {place}: {why}", data.op.name());
+                        self.remarks.missed(NAME, &data.loc, text);
+                    }
+                    self.flush()?;
+                }
+            }
+        }
+        let result = self.body().result(inst);
+        let wide = self.body().ty(result).as_tensor().is_some_and(|t| !t.dims.is_empty());
+        if wide && (folds(data) || self.takes_folded(inst)) {
+            self.group.folded.insert(result);
+        }
+        self.group.insts.push(inst);
+        Ok(())
+    }
+
+    /// Whether an operation works on what a fold of the group gives.
+    fn takes_folded(&self, inst: Inst) -> bool {
+        self.body().inst(inst).operands.iter().any(|v| self.group.folded.contains(v))
+    }
+
+    /// Why an operation cannot be made in the launch of the waiting group.
+    fn obstacle(&self, inst: Inst) -> Option<&'static str> {
+        let data = self.body().inst(inst);
+        let group = &self.group.insts;
+        let made_here = |v: &Value| self.body().def(*v).is_some_and(|def| group.contains(&def));
+        let dims = |v: Value| self.body().ty(v).as_tensor().map(|t| t.dims.clone());
+        let result = self.body().result(inst);
+        if group.last().is_some_and(|last| self.space(*last) != self.space(inst)) {
+            return Some("it is over another set");
+        }
+        if group.len() == MAX_GROUP {
+            return Some("that is large enough");
+        }
+        if data.operands.iter().enumerate().any(|(i, v)| data.op.whole(i) && made_here(v)) {
+            return Some("it reads all entities of what that makes");
+        }
+        if folds(data) && (dims(result).is_none_or(|d| !d.is_empty()) || data.operands.iter().any(made_here)) {
+            return Some("what it folds would be computed once for each tile of its features");
+        }
+        let other = |v: &Value| self.group.folded.contains(v) && dims(*v) != dims(result);
+        if data.operands.iter().any(other) || (self.takes_folded(inst) && data.op.elementwise().is_none()) {
+            return Some("it works on what that folds at other features");
+        }
+        None
+    }
+
     /// Launches the waiting group.
     fn flush(&mut self) -> Result<(), LowerError> {
         let group = std::mem::take(&mut self.group);
-        if group.is_empty() { Ok(()) } else { self.rows(&group) }
+        if group.insts.is_empty() { Ok(()) } else { self.rows(&group.insts) }
     }
 
     /// Whether a value is used by an instruction outside `group`.
@@ -202,6 +271,14 @@ impl<'a> Lowering<'a> {
     fn view(&self, inst: Inst) -> OpView<'a> {
         OpView { module: self.source, body: self.body(), inst }
     }
+}
+
+/// The pass that remarks are of.
+const NAME: &str = "lower_to_loops";
+
+/// Whether an operation folds the features of each entity.
+fn folds(data: &InstData) -> bool {
+    [ops::REDUCE_AXIS, ops::MATMUL].contains(&data.op)
 }
 
 /// Operations in one launch: kernels are generated by recursion along their operands.

@@ -3,11 +3,19 @@
 use super::emit::{Emit, Frame, Index, Indices};
 use super::tiles::AtFeatures;
 use super::{LowerError, required};
+use indexmap::IndexMap;
 use tiga_abi::{DType, Poly};
 use tiga_ir::{
     Block, Inst, Key, Space, Type, Value,
     ops::{self, Substitution},
 };
+
+/// What is stored, and where.
+struct Stored {
+    value: Value,
+    memory: Value,
+    leading: Indices,
+}
 
 impl<'a> Emit<'a> {
     /// The whole function: its only `for`, over the units `unit_begin..unit_end`.
@@ -177,6 +185,8 @@ impl<'a> Emit<'a> {
                 self.value(frame, scalar, &[])?;
             }
         }
+        // What is stored with equal features is generated in the same loops: then it may share what it is made of.
+        let mut loops: IndexMap<Vec<Poly>, Vec<Stored>> = IndexMap::new();
         for inst in insts {
             let data = frame.body.inst(inst);
             if data.op != ops::STORE {
@@ -188,9 +198,15 @@ impl<'a> Emit<'a> {
             }
             let (value, memory) = (data.operands[0], data.operands[1]);
             let dims = frame.body.ty(value).as_tensor().expect("verified: stores take tensors").dims.clone();
+            loops.entry(dims).or_default().push(Stored { value, memory, leading });
+        }
+        for (dims, stores) in loops {
             self.features(frame, &dims, &mut Vec::new(), &mut |emit, frame, at| {
-                let stored = emit.value(frame, value, at)?;
-                emit.store_at(frame, memory, &[leading.as_slice(), at].concat(), stored)
+                for Stored { value, memory, leading } in &stores {
+                    let stored = emit.value(frame, *value, at)?;
+                    emit.store_at(frame, *memory, &[leading.as_slice(), at].concat(), stored)?;
+                }
+                Ok(())
             })?;
         }
         Ok(())

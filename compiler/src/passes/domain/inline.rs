@@ -1,7 +1,7 @@
 //! Replaces each call of a program by the program's code, with its sets and dimensions made those of the arguments.
 
 use crate::limits::{CODE, REGIONS};
-use crate::passes::{Excess, Pass, PassError, PassOptions};
+use crate::passes::{Excess, Pass, PassError, PassOptions, Remarks};
 use indexmap::{IndexMap, IndexSet};
 use tiga_abi::{Poly, Symbol};
 use tiga_ir::ops::{self, Substitution, substitute, unify};
@@ -13,6 +13,7 @@ pub const PASS: Pass = Pass {
     about: "replaces calls of programs by their code",
     levels: &[Level::Domain],
     makes: None,
+    needed: true,
     run,
 };
 
@@ -20,7 +21,7 @@ pub const PASS: Pass = Pass {
 ///
 /// # Errors
 /// A call whose code would be too much: a short chain of programs that call each other twice doubles with each link.
-pub fn run(module: &Module, _: &PassOptions) -> Result<Module, PassError> {
+pub fn run(module: &Module, _: &PassOptions, _: &mut Remarks) -> Result<Module, PassError> {
     let mut out = module.clone();
     let mut sizes: IndexMap<Symbol, Size> = IndexMap::new();
     let mut written = 0;

@@ -1,7 +1,7 @@
 //! Domain functions become host and loops functions, as [`crate::lower::domain`] says.
 
 use crate::lower::domain;
-use crate::passes::{Pass, PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions, Remarks};
 use tiga_ir::{Level, Module};
 
 /// The way down from the domain level.
@@ -10,6 +10,7 @@ pub const PASS: Pass = Pass {
     about: "domain functions become launches of loops functions on memory",
     levels: &[Level::Domain],
     makes: Some(Level::Loops),
+    needed: true,
     run,
 };
 
@@ -17,6 +18,6 @@ pub const PASS: Pass = Pass {
 ///
 /// # Errors
 /// A construct that the lower levels cannot express.
-pub fn run(module: &Module, options: &PassOptions) -> Result<Module, PassError> {
-    Ok(domain::lower(module, &options.law)?)
+pub fn run(module: &Module, options: &PassOptions, remarks: &mut Remarks) -> Result<Module, PassError> {
+    Ok(domain::lower(module, &options.law, remarks)?)
 }

@@ -6,7 +6,7 @@
 //! stays, because it would be computed twice, with different bits. Each target of a message has its own copy of the
 //! message's code, so what one target does with a product is no use in another.
 
-use crate::passes::{Pass, PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions, Remarks};
 use indexmap::IndexMap;
 use tiga_abi::FpMode;
 use tiga_ir::{
@@ -19,6 +19,7 @@ pub const PASS: Pass = Pass {
     about: "makes fma of a product and a sum, also as the step of a reduction (not with --fp=strict)",
     levels: &[Level::Loops],
     makes: None,
+    needed: false,
     run,
 };
 
@@ -26,7 +27,7 @@ pub const PASS: Pass = Pass {
 ///
 /// # Errors
 /// An instruction that it built and that is ill-typed: our bug.
-pub fn run(module: &Module, options: &PassOptions) -> Result<Module, PassError> {
+pub fn run(module: &Module, options: &PassOptions, _: &mut Remarks) -> Result<Module, PassError> {
     let mut out = module.clone();
     if options.law.fp == FpMode::Strict || !options.machine.fma {
         return Ok(out);

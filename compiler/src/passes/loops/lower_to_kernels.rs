@@ -1,7 +1,7 @@
 //! Loops functions get kernels, as [`crate::lower::kernel`] says.
 
 use crate::lower::{self, kernel};
-use crate::passes::{Pass, PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions, Remarks};
 use tiga_ir::{Level, Module};
 
 /// The way down from the loops level.
@@ -10,6 +10,7 @@ pub const PASS: Pass = Pass {
     about: "adds the kernels of each loops function, the generic one last",
     levels: &[Level::Loops],
     makes: Some(Level::Kernel),
+    needed: true,
     run,
 };
 
@@ -17,7 +18,7 @@ pub const PASS: Pass = Pass {
 ///
 /// # Errors
 /// A construct that kernels cannot express; a kernel whose name another function has.
-pub fn run(module: &Module, options: &PassOptions) -> Result<Module, PassError> {
+pub fn run(module: &Module, options: &PassOptions, _: &mut Remarks) -> Result<Module, PassError> {
     let mut out = module.clone();
     for set in kernel::lower(module, &options.kernel)? {
         for variant in set.variants {

@@ -16,7 +16,8 @@ pub const PASS: Pass = Pass {
     about: "splits reductions into units: short rows, leaves, the tree that joins them",
     levels: &[Level::Host, Level::Loops],
     makes: None,
-    run: |module, _| Ok(run(module)?),
+    needed: true,
+    run: |module, _, _| Ok(run(module)?),
 };
 
 /// Splits every loops function that needs it, and its launches.

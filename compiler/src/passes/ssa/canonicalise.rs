@@ -2,7 +2,7 @@
 
 use super::each_body;
 use super::replace::Replacements;
-use crate::passes::{Pass, PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions, Remarks};
 use tiga_ir::{
     Attr, Attrs, Block, Body, Builder, Fold, Inst, Key, Level, Module, OpView, Region, Scalar, Type, TypeError, Value,
     ops,
@@ -14,6 +14,7 @@ pub const PASS: Pass = Pass {
     about: "folds constants and replaces instructions by simpler ones with the same bits",
     levels: LEVELS,
     makes: None,
+    needed: false,
     run,
 };
 
@@ -23,7 +24,7 @@ const LEVELS: &[Level] = &[Level::Domain, Level::Loops];
 ///
 /// # Errors
 /// An op's rule that builds something ill-typed: our bug.
-pub fn run(module: &Module, _: &PassOptions) -> Result<Module, PassError> {
+pub fn run(module: &Module, _: &PassOptions, _: &mut Remarks) -> Result<Module, PassError> {
     each_body(module, LEVELS, |body, region, _| {
         loop {
             let mut rewriter = Rewriter { module, body, replaced: Replacements::default(), changed: false };

@@ -5,14 +5,14 @@
 
 use super::each_body;
 use super::replace::Replacements;
-use crate::passes::{Pass, PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions, Remarks};
 use indexmap::IndexMap;
 use std::fmt::Write;
 use tiga_ir::{Body, Effect, Inst, Level, Module, Region, Value, ops};
 
 /// Equal computations once.
 pub const PASS: Pass =
-    Pass { name: "cse", about: "merges instructions that compute the same", levels: LEVELS, makes: None, run };
+    Pass { name: "cse", about: "merges instructions that compute the same", levels: LEVELS, makes: None, needed: false, run };
 
 const LEVELS: &[Level] = &[Level::Domain, Level::Loops];
 
@@ -20,7 +20,7 @@ const LEVELS: &[Level] = &[Level::Domain, Level::Loops];
 ///
 /// # Errors
 /// None.
-pub fn run(module: &Module, _: &PassOptions) -> Result<Module, PassError> {
+pub fn run(module: &Module, _: &PassOptions, _: &mut Remarks) -> Result<Module, PassError> {
     each_body(module, LEVELS, |body, region, level| {
         let reads = level == Some(Level::Loops);
         Merger { body, reads, replaced: Replacements::default(), scopes: Vec::new() }.region(region);

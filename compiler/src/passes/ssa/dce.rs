@@ -4,7 +4,7 @@
 //! count by what they hold, not by their own effect: all of them end.
 
 use super::each_body;
-use crate::passes::{Pass, PassError, PassOptions};
+use crate::passes::{Pass, PassError, PassOptions, Remarks};
 use indexmap::{IndexMap, IndexSet};
 use tiga_ir::{Block, Body, Effect, Inst, Level, Module, Region, Value, ValueDef, ops};
 
@@ -14,6 +14,7 @@ pub const PASS: Pass = Pass {
     about: "drops instructions and carried values that nothing needs",
     levels: LEVELS,
     makes: None,
+    needed: false,
     run,
 };
 
@@ -23,7 +24,7 @@ const LEVELS: &[Level] = &[Level::Domain, Level::Loops, Level::Kernel];
 ///
 /// # Errors
 /// None.
-pub fn run(module: &Module, _: &PassOptions) -> Result<Module, PassError> {
+pub fn run(module: &Module, _: &PassOptions, _: &mut Remarks) -> Result<Module, PassError> {
     each_body(module, LEVELS, |body, region, _| {
         let needs = Needs::of(body, region);
         trim_blocks(body, region, &needs);

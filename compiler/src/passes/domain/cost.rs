@@ -1,0 +1,67 @@
+//! The one cost rule of passes that move work: bytes against operations.
+//!
+//! What is gathered comes in whole lines of the cache, whatever is used of them; what is streamed costs its bytes. How
+//! large sets and dimensions are is not known here, so that rows are taken to have [`EDGES`] edges and dimensions
+//! [`FEATURES`] entries: a remark says so.
+
+use tiga_abi::{DType, Poly};
+use tiga_ir::{OpView, TensorType, Value, ops};
+
+/// Edges of a row, where nothing says how many there are.
+pub(super) const EDGES: u64 = 16;
+
+/// Entries of a dimension, where nothing says how many there are.
+pub(super) const FEATURES: u64 = 32;
+
+/// What remarks say of both.
+pub(super) const ASSUMED: &str = "taking 16 edges a row, and 32 entries for a dimension that is not known";
+
+/// Bytes of a line of the cache.
+const LINE: u64 = 64;
+
+/// Operations in the time that a byte takes: two cores compute 16 lanes at once, and share 13 GB/s.
+const OPERATIONS_PER_BYTE: u64 = 4;
+
+/// Elements of an entity's tensor.
+pub(super) fn elements(ty: &TensorType) -> u64 {
+    let extent = |d: &Poly| {
+        let sized = d.substitute(&|_| Some(Poly::constant(FEATURES as i64)));
+        sized.as_constant().map_or(FEATURES, |n| n.max(0) as u64)
+    };
+    ty.dims.iter().map(extent).fold(1, u64::saturating_mul)
+}
+
+/// Bytes of an entity's tensor.
+pub(super) fn bytes(ty: &TensorType) -> u64 {
+    elements(ty).saturating_mul(ty.dtype.bytes() as u64)
+}
+
+/// Bytes that arrive where an entity's tensor is gathered.
+pub(super) fn gathered(ty: &TensorType) -> u64 {
+    bytes(ty).div_ceil(LINE).saturating_mul(LINE)
+}
+
+/// Operations of an instruction on small tensors.
+pub(super) fn operations(view: OpView<'_>) -> u64 {
+    let data = view.body.inst(view.inst);
+    let size = |v: Option<&Value>| v.and_then(|v| view.body.ty(*v).as_tensor()).map_or(1, elements);
+    let (operand, result) = (size(data.operands.first()), size(data.results.first()));
+    let math = data.op.elementwise().is_some() && data.op.kernel().is_none();
+    match data.op {
+        op if op == ops::CONST => 0,
+        op if op == ops::MATMUL => {
+            let inner = view.body.ty(data.operands[0]).as_tensor().and_then(|t| t.dims.last().cloned());
+            let inner = inner.map_or(1, |d| elements(&TensorType::tensor(DType::F32, vec![d])));
+            result.saturating_mul(2 * inner)
+        }
+        op if op == ops::REDUCE_AXIS || op == ops::SCAN_AXIS => operand,
+        op if op == ops::DIV || op == ops::REM || op == ops::SQRT => result.saturating_mul(8),
+        _ if math => result.saturating_mul(20),
+        _ => result,
+    }
+}
+
+/// Whether `bytes` more are moved for less than `operations` take.
+pub(super) fn pays(operations: u64, saved: u64, spent: u64) -> bool {
+    operations / OPERATIONS_PER_BYTE + saved > spent
+}
