@@ -256,7 +256,8 @@ pub fn run(
             return Err(PipelineError::Level { pass: flag, levels: pass.levels });
         }
         let start = Instant::now();
-        module = (pass.run)(&module, options, &mut remarks).map_err(|error| PipelineError::Pass { pass: flag.clone(), error })?;
+        module = (pass.run)(&module, options, &mut remarks)
+            .map_err(|error| PipelineError::Pass { pass: flag.clone(), error })?;
         times.push((flag.clone(), start.elapsed()));
         let print = match &watch.print {
             Printing::Nothing => false,

@@ -72,13 +72,7 @@ struct Group {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(
-        source: &'a Module,
-        func: &'a Func,
-        law: &'a ReductionLaw,
-        out: Module,
-        remarks: &'a mut Remarks,
-    ) -> Self {
+    fn new(source: &'a Module, func: &'a Func, law: &'a ReductionLaw, out: Module, remarks: &'a mut Remarks) -> Self {
         let mut host = Func::new(func.name.clone(), Level::Host);
         host.symbols = func.symbols.clone();
         host.loc = func.loc.clone();
@@ -159,7 +153,8 @@ impl<'a> Lowering<'a> {
             let place = self.body().inst(*last).loc.clone();
             match self.obstacle(inst) {
                 None if !self.group.folded.is_empty() && self.takes_folded(inst) => {
-                    let text = format!("`{}` joins the fold at {place}: it is not written and read again", data.op.name());
+                    let text =
+                        format!("`{}` joins the fold at {place}: it is not written and read again", data.op.name());
                     self.remarks.passed(NAME, &data.loc, text);
                 }
                 None => {}

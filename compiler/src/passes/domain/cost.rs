@@ -61,7 +61,12 @@ pub(super) fn operations(view: OpView<'_>) -> u64 {
     }
 }
 
-/// Whether `bytes` more are moved for less than `operations` take.
+/// A number of operations, in words.
+pub(super) fn counted(operations: u64) -> String {
+    format!("{operations} operation{}", if operations == 1 { "" } else { "s" })
+}
+
+/// Whether operations and bytes that are saved take longer than bytes that are spent.
 pub(super) fn pays(operations: u64, saved: u64, spent: u64) -> bool {
     operations / OPERATIONS_PER_BYTE + saved > spent
 }

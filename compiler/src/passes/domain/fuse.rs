@@ -4,9 +4,7 @@
 use super::{add_operand, cost};
 use crate::passes::{Pass, PassError, PassOptions, Remarks};
 use indexmap::{IndexMap, IndexSet};
-use tiga_ir::{
-    Attrs, Block, Body, Inst, InstData, Level, Module, Region, Role, Target, TensorType, Type, Value, ops,
-};
+use tiga_ir::{Attrs, Block, Body, Inst, InstData, Level, Module, Region, Role, Target, TensorType, Type, Value, ops};
 
 /// Work on rows, where rows are made.
 pub const PASS: Pass = Pass {

@@ -5,7 +5,9 @@ use super::add_operand;
 use super::cost::{self, EDGES};
 use crate::passes::{Pass, PassError, PassOptions, Remarks};
 use indexmap::{IndexMap, IndexSet};
-use tiga_ir::{Block, Body, Builder, Inst, Level, Module, OpView, Region, Role, TensorType, Type, TypeError, Value, ops};
+use tiga_ir::{
+    Block, Body, Builder, Inst, Level, Module, OpView, Region, Role, TensorType, Type, TypeError, Value, ops,
+};
 
 /// Work of sources, once a source.
 pub const PASS: Pass = Pass {
@@ -102,7 +104,8 @@ impl Hoisting<'_> {
             .collect();
         for inst in &block.insts {
             let data = self.body.inst(*inst);
-            let lifts = data.op.elementwise().is_some() || [ops::CONST, ops::REDUCE_AXIS, ops::MATMUL].contains(&data.op);
+            let lifts =
+                data.op.elementwise().is_some() || [ops::CONST, ops::REDUCE_AXIS, ops::MATMUL].contains(&data.op);
             // What comes from outside of the function is a constant.
             let of = |v: &Value| if inside.contains(v) { known.get(v).copied() } else { Some(false) };
             let operands: Option<Vec<bool>> = data.operands.iter().map(of).collect();
@@ -123,7 +126,12 @@ impl Hoisting<'_> {
         let used: IndexSet<Value> =
             block.insts.iter().filter(|i| leaves(i)).flat_map(|i| self.body.inst(*i).operands.clone()).collect();
         let computed = |v: &Value| known.get(v) == Some(&true) && !block.params.contains(v);
-        block.insts.iter().flat_map(|i| self.body.inst(*i).results.clone()).filter(|v| computed(v) && used.contains(v)).collect()
+        block
+            .insts
+            .iter()
+            .flat_map(|i| self.body.inst(*i).results.clone())
+            .filter(|v| computed(v) && used.contains(v))
+            .collect()
     }
 
     fn cone(&self, apply: Inst, root: Value) -> Cone {
@@ -174,15 +182,16 @@ impl Hoisting<'_> {
         if pays {
             let text = format!(
                 "computed once for each source, not for each edge: an edge gathers {gathered} bytes and not {freed}, and \
-                 is spared {operations} operations ({})",
+                 is spared {} ({})",
+                cost::counted(operations),
                 cost::ASSUMED
             );
             self.remarks.passed(PASS.name, &loc, text);
         } else {
             let text = format!(
                 "depends on the source alone, but stays with the edges: computed for each source it would be gathered, \
-                 {gathered} bytes an edge for {freed} and {operations} operations, and {moved} bytes a source would be \
-                 moved ({})",
+                 {gathered} bytes an edge for {freed} and {}, and {moved} bytes a source would be moved ({})",
+                cost::counted(operations),
                 cost::ASSUMED
             );
             self.remarks.missed(PASS.name, &loc, text);
@@ -221,8 +230,7 @@ impl Hoisting<'_> {
     fn lift(&mut self, block: Block, cone: &Cone, mut values: IndexMap<Value, Value>) -> Result<Value, TypeError> {
         for inst in &cone.insts {
             let data = self.body.inst(*inst).clone();
-            let operands: Vec<Value> =
-                data.operands.iter().map(|v| values.get(v).copied().unwrap_or(*v)).collect();
+            let operands: Vec<Value> = data.operands.iter().map(|v| values.get(v).copied().unwrap_or(*v)).collect();
             let mut builder = Builder::new(self.module, self.body, block);
             builder.loc = data.loc.clone();
             let value = builder.value(data.op, &operands, data.attrs.clone())?;
@@ -266,7 +274,8 @@ impl Numbers {
         params: impl Iterator<Item = (Value, Value)>,
         insts: &[Inst],
     ) -> IndexMap<Value, usize> {
-        let mut out: IndexMap<Value, usize> = params.map(|(param, outer)| (param, self.of(outer.to_string()))).collect();
+        let mut out: IndexMap<Value, usize> =
+            params.map(|(param, outer)| (param, self.of(outer.to_string()))).collect();
         for inst in insts {
             let data = body.inst(*inst);
             let [result] = data.results.as_slice() else { continue };

@@ -11,13 +11,7 @@ use tiga_ir::{Attr, Body, Inst, Key, Role, TensorType, Value};
 
 /// Gives a message another operand; what its functions see of it: the edge function always, and the node function where
 /// the role is one that it sees.
-fn add_operand(
-    body: &mut Body,
-    apply: Inst,
-    value: Value,
-    role: Role,
-    element: &TensorType,
-) -> (Value, Option<Value>) {
+fn add_operand(body: &mut Body, apply: Inst, value: Value, role: Role, element: &TensorType) -> (Value, Option<Value>) {
     let data = body.inst_mut(apply);
     data.operands.push(value);
     let mut roles = data.attrs.roles().expect("verified: an apply has roles").to_vec();

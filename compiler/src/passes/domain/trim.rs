@@ -58,7 +58,8 @@ fn operands(body: &mut Body, apply: Inst, used: &IndexSet<Value>) {
     let node = data.regions.get(1).map(|region| body.entry(*region));
     let own = |role: &Role| matches!(role, Role::Dst | Role::Param);
     let mut of_node = node.map_or(Vec::new(), |node| body.block(node).params.clone());
-    let mut of_node = of_node.split_off(of_node.len().saturating_sub(roles.iter().filter(|r| own(r)).count())).into_iter();
+    let mut of_node =
+        of_node.split_off(of_node.len().saturating_sub(roles.iter().filter(|r| own(r)).count())).into_iter();
     let (mut kept, mut dropped) = (Vec::new(), IndexSet::new());
     for (i, role) in roles.iter().enumerate() {
         let mut params = vec![body.block(edge).params[i]];

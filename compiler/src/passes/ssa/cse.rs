@@ -11,8 +11,14 @@ use std::fmt::Write;
 use tiga_ir::{Body, Effect, Inst, Level, Module, Region, Value, ops};
 
 /// Equal computations once.
-pub const PASS: Pass =
-    Pass { name: "cse", about: "merges instructions that compute the same", levels: LEVELS, makes: None, needed: false, run };
+pub const PASS: Pass = Pass {
+    name: "cse",
+    about: "merges instructions that compute the same",
+    levels: LEVELS,
+    makes: None,
+    needed: false,
+    run,
+};
 
 const LEVELS: &[Level] = &[Level::Domain, Level::Loops];
 
