@@ -67,6 +67,19 @@ mod tests {
     use crate::lower::kernel::{KernelOptions, lower};
     use tiga_ir::parse_module;
 
+    const LOOPS: &str = "
+loops @f<set N, dim F>(%x: buf<f32[N, F]>, %y: buf<f32[N, F]>, %out: buf<f32[N, F]>) {
+  for space(rows(N)) (%d: i64) {
+    %a = load %x, %d : f32[F]
+    %b = load %y, %d : f32[F]
+    %c = add %a, %b : f32[F]
+    store %c, %out, %d
+    yield
+  }
+  return
+}
+";
+
     fn names(kernel: &Func) -> Vec<&str> {
         kernel.params().iter().filter_map(|v| kernel.body.value(*v).name.as_deref()).collect()
     }
@@ -74,7 +87,7 @@ mod tests {
     /// A parameter that one target's kernels lack comes back at its place; whoever is alone stays as it is.
     #[test]
     fn all_targets_take_the_same_arguments() {
-        let loops = parse_module("loops.tir", include_str!("../../../../testsuite/programs/gat.tir")).unwrap();
+        let loops = parse_module("loops.tir", LOOPS).unwrap();
         let options = KernelOptions { simd_bytes: 32, specialize: Vec::new() };
         let (whole, mut lacking) = (lower(&loops, &options).unwrap(), lower(&loops, &options).unwrap());
         let kernel = &mut lacking[0].variants[0];
