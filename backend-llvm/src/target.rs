@@ -29,12 +29,12 @@ const FEATURES: &[(&str, &str)] = &[
     ("lzcnt", "lzcnt"),
     ("movbe", "movbe"),
     ("xsave", "xsave"),
-    ("adx", "adx"),
     ("avx512f", "avx512f"),
     ("avx512cd", "avx512cd"),
     ("avx512bw", "avx512bw"),
     ("avx512dq", "avx512dq"),
     ("avx512vl", "avx512vl"),
+    ("adx", "adx"),
     ("avx512ifma", "avx512ifma"),
     ("avx512vbmi", "avx512vbmi"),
     ("avx512vbmi2", "avx512vbmi2"),
@@ -43,14 +43,17 @@ const FEATURES: &[(&str, &str)] = &[
     ("avx512vpopcntdq", "avx512vpopcntdq"),
 ];
 
-/// How many rows of [`FEATURES`] make up `x86-64-v3`.
-const V3: usize = 15;
+/// How many rows of [`FEATURES`] make up `x86-64-v2`, `x86-64-v3` and `x86-64-v4`: each level begins with the one below.
+const LEVELS: [usize; 3] = [6, 15, 20];
 
 /// What every x86-64 CPU has; left as LLVM found it.
 const BASELINE: &[&str] = &["64bit", "cmov", "cx8", "fxsr", "mmx", "sahf", "sse", "sse2"];
 
-/// What kernels need on any target.
+/// What kernels for `native` need: its passes count on a fused multiply-add and on conversions of `f16`.
 const NEEDED: &[&str] = &["avx2", "f16c", "fma"];
+
+/// LLVM prefers 256-bit vectors on many CPUs with AVX-512; schedules pick the width here.
+const WIDE: &str = "-prefer-256-bit";
 
 /// The version of the LLVM library that is loaded.
 pub fn llvm_version() -> String {
@@ -67,8 +70,11 @@ pub fn native_features() -> Vec<&'static str> {
 
 /// The features a CPU must have to run kernels for a target, by the names of `is_x86_feature_detected!`.
 pub fn required_features(target: CpuTarget) -> Vec<&'static str> {
+    let level = |count: usize| FEATURES[..count].iter().map(|(_, rust)| *rust).collect();
     match target {
-        CpuTarget::X86_64V3 => FEATURES[..V3].iter().map(|(_, rust)| *rust).collect(),
+        CpuTarget::X86_64V2 => level(LEVELS[0]),
+        CpuTarget::X86_64V3 => level(LEVELS[1]),
+        CpuTarget::X86_64V4 => level(LEVELS[2]),
         CpuTarget::Native => native_features(),
     }
 }
@@ -76,7 +82,8 @@ pub fn required_features(target: CpuTarget) -> Vec<&'static str> {
 /// LLVM's name of the CPU and its feature string.
 pub(crate) fn cpu(target: CpuTarget) -> Result<(String, String), LlvmError> {
     match target {
-        CpuTarget::X86_64V3 => Ok(("x86-64-v3".into(), String::new())),
+        CpuTarget::X86_64V2 | CpuTarget::X86_64V3 => Ok((target.name().into(), String::new())),
+        CpuTarget::X86_64V4 => Ok((target.name().into(), WIDE.into())),
         CpuTarget::Native => {
             let host = host_features();
             if let Some(missing) = NEEDED.iter().find(|f| !has(&host, f)) {
@@ -113,8 +120,7 @@ fn has(host: &str, feature: &str) -> bool {
     host.split(',').any(|f| f.strip_prefix('+') == Some(feature))
 }
 
-/// The host's features with those switched off that no manifest could name. LLVM prefers 256-bit vectors on
-/// many CPUs with AVX-512; schedules pick the width here.
+/// The host's features with those switched off that no manifest could name.
 fn kept_features(host: &str) -> String {
     let known = |name: &str| BASELINE.contains(&name) || FEATURES.iter().any(|(llvm, _)| *llvm == name);
     let mut kept: Vec<String> = host
@@ -124,7 +130,7 @@ fn kept_features(host: &str) -> String {
         .collect();
     kept.sort_by(|a, b| a[1..].cmp(&b[1..]));
     if has(host, "avx512f") {
-        kept.push("-prefer-256-bit".into());
+        kept.push(WIDE.into());
     }
     kept.join(",")
 }
@@ -132,19 +138,30 @@ fn kept_features(host: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tiga_ir::verify::Machine;
 
     #[test]
-    fn level_three_is_a_prefix_of_the_table() {
-        let v3 = required_features(CpuTarget::X86_64V3);
-        assert!(v3.contains(&"fma") && v3.contains(&"f16c") && !v3.contains(&"avx512f"));
-        assert_eq!(v3.last(), Some(&"xsave"));
+    fn each_level_is_a_prefix_of_the_table() {
+        let [v2, v3, v4] = [CpuTarget::X86_64V2, CpuTarget::X86_64V3, CpuTarget::X86_64V4].map(required_features);
+        assert_eq!(v2, ["sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "cmpxchg16b"]);
+        let more = ["avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"];
+        assert_eq!(v3, [&v2[..], &more].concat());
+        assert_eq!(v4, [&v3[..], &["avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"]].concat());
     }
 
     #[test]
-    fn kernels_have_registers_as_wide_as_the_passes_were_told() {
-        for target in [CpuTarget::X86_64V3, CpuTarget::Native] {
-            let wide = required_features(target).contains(&"avx512f");
-            assert_eq!(target.simd_bytes(), if wide { 64 } else { 32 }, "{target}");
+    fn levels_have_the_machine_that_passes_were_told() {
+        for target in CpuTarget::ALL {
+            let has = |feature| required_features(target).contains(&feature);
+            let simd = if has("avx512f") {
+                64
+            } else if has("avx2") {
+                32
+            } else {
+                16
+            };
+            assert_eq!(target.simd_bytes(), simd, "{target}");
+            assert_eq!(Machine::from(target), Machine { fma: has("fma"), f16c: has("f16c") }, "{target}");
         }
     }
 

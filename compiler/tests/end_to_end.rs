@@ -112,7 +112,7 @@ fn bundle(text: &str, options: &CompileOptions) -> Bundle {
     let module = parse_module("test.tir", &[REDUCERS, text].concat()).unwrap();
     let programs = module.funcs.values().map(program).collect();
     let compilation = compile(&module, options).unwrap();
-    let contents = contents(&compilation, programs, options).unwrap();
+    let contents = contents(std::slice::from_ref(&compilation), programs, options).unwrap();
     Bundle::from_bytes(tiga_bundle::write(&contents).unwrap()).unwrap()
 }
 
@@ -270,7 +270,7 @@ fn agrees(text: &str, csr: Option<&Csr>, values: &[Value], options: &CompileOpti
     };
     let tensor = |v: &Value| v.as_buffer().map_or_else(|| v.as_tensor().unwrap().clone(), |b| b.tensor().unwrap());
     let func = &module.funcs["p"];
-    let contents = contents(&compilation, vec![program(func)], options).unwrap();
+    let contents = contents(std::slice::from_ref(&compilation), vec![program(func)], options).unwrap();
     let bundle = Bundle::from_bytes(tiga_bundle::write(&contents).unwrap()).unwrap();
     let graph = csr.map(|csr| Graph::new(csr).unwrap());
     let arrays: Vec<Vec<u8>> = values.iter().map(|v| v.as_tensor().map_or(Vec::new(), Tensor::to_bytes)).collect();

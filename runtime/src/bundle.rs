@@ -19,7 +19,7 @@ pub struct Bundle {
 
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub(crate) file: tiga_bundle::Bundle,
+    pub(crate) file: Arc<tiga_bundle::Bundle>,
     pub(crate) target: Target,
     /// Loaded for the first run: to load a shared object is to run what it says, and opening a file runs nothing.
     library: OnceLock<Library>,
@@ -27,7 +27,7 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    fn new(file: tiga_bundle::Bundle, target: Target, library: OnceLock<Library>) -> Self {
+    fn new(file: Arc<tiga_bundle::Bundle>, target: Target, library: OnceLock<Library>) -> Self {
         Self { file, target, library, loading: Mutex::new(()) }
     }
 
@@ -86,12 +86,33 @@ impl Bundle {
             return Err(RuntimeError::Load { target: target.name, reason });
         }
         let library = OnceLock::from(Library::Linked(kernels));
-        Ok(Self { inner: Arc::new(Loaded::new(file, target, library)) })
+        Ok(Self { inner: Arc::new(Loaded::new(Arc::new(file), target, library)) })
     }
 
     fn load(file: tiga_bundle::Bundle) -> Result<Self, RuntimeError> {
         let target = choose(file.manifest())?;
-        Ok(Self { inner: Arc::new(Loaded::new(file, target, OnceLock::new())) })
+        Ok(Self { inner: Arc::new(Loaded::new(Arc::new(file), target, OnceLock::new())) })
+    }
+
+    /// The same bundle with the kernels of one of its targets instead of the best that this machine can run.
+    ///
+    /// # Errors
+    /// The bundle has no such target; the machine lacks what its kernels need.
+    pub fn with_target(&self, name: &str) -> Result<Self, RuntimeError> {
+        let targets = &self.manifest().targets;
+        let Some(target) = targets.iter().find(|target| target.name == name) else {
+            let available = list(targets.iter().map(|target| target.name.as_str()));
+            return Err(RuntimeError::TargetAbsent { found: name.into(), available });
+        };
+        let lacking = lacking(target);
+        if !lacking.is_empty() {
+            return Err(RuntimeError::TargetUnfit { target: name.into(), missing: lacking.join(", ") });
+        }
+        if *target == self.inner.target {
+            return Ok(self.clone());
+        }
+        let loaded = Loaded::new(Arc::clone(&self.inner.file), target.clone(), OnceLock::new());
+        Ok(Self { inner: Arc::new(loaded) })
     }
 
     /// What the bundle says of itself.
@@ -134,8 +155,7 @@ pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 fn choose(manifest: &Manifest) -> Result<Target, RuntimeError> {
     let mut missing = String::new();
     for target in manifest.targets.iter().rev() {
-        let lacking: Vec<&str> =
-            target.features.iter().map(String::as_str).filter(|f| !crate::library::has_feature(f)).collect();
+        let lacking = lacking(target);
         if lacking.is_empty() {
             return Ok(target.clone());
         }
@@ -143,4 +163,9 @@ fn choose(manifest: &Manifest) -> Result<Target, RuntimeError> {
     }
     let available = list(manifest.targets.iter().map(|t| t.name.as_str()));
     Err(RuntimeError::NoTarget { available, missing })
+}
+
+/// The features that kernels need and this machine lacks.
+fn lacking(target: &Target) -> Vec<&str> {
+    target.features.iter().map(String::as_str).filter(|f| !crate::library::has_feature(f)).collect()
 }

@@ -50,6 +50,22 @@ pub enum RuntimeError {
         /// Features of the last one that this machine lacks.
         missing: String,
     },
+    /// A target that the bundle does not have.
+    #[error("the bundle has no kernels for `{found}`; it has those for {available}")]
+    TargetAbsent {
+        /// What was asked for.
+        found: String,
+        /// Targets in the bundle.
+        available: String,
+    },
+    /// A target of the bundle that this machine cannot run.
+    #[error("this machine cannot run the kernels for `{target}`: {missing} missing")]
+    TargetUnfit {
+        /// What was asked for.
+        target: String,
+        /// Features that it lacks.
+        missing: String,
+    },
     /// The shared object could not be loaded.
     #[error("the kernels of target {target} cannot be loaded: {reason}")]
     Load {

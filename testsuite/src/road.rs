@@ -2,21 +2,22 @@
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use std::path::Path;
-use tiga_abi::DType;
+use tiga_abi::{CpuTarget, DType};
+use tiga_backend_llvm::{native_features, required_features};
 use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};
 use tiga_formats::{Array, Csr, Indices};
 use tiga_ir::interp::{self, Relation, Tensor, Value};
 use tiga_ir::{Func, Module, SymKind};
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Context, Graph};
 use tigac::driver::Front;
-use tigac::pack::{Compilation, CompileOptions, compile, compile_loops, contents};
+use tigac::pack::{Compilation, CompileOptions, compile, compile_for, compile_loops, contents};
 use tigac::passes::loops::split_units;
 use tigac::passes::{Pass, Watch, run};
 use tigac::pipeline;
 use tigac::sema::SemaOptions;
 
 /// A module compiled in one way, opened and ready to run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Road {
     /// How it was compiled.
     pub options: CompileOptions,
@@ -57,7 +58,8 @@ impl Road {
     }
 
     fn pack(whole: Module, compilation: Compilation, programs: Vec<Program>, options: CompileOptions) -> Result<Self> {
-        let bytes = tiga_bundle::write(&contents(&compilation, programs, &options).context("packing")?)?;
+        let bytes =
+            tiga_bundle::write(&contents(std::slice::from_ref(&compilation), programs, &options).context("packing")?)?;
         let bundle = Bundle::from_bytes(bytes.clone()).context("opening")?;
         let Compilation { loops, kernel_module: kernels, code, .. } = compilation;
         Ok(Self { options, whole, loops, kernels, llvm_ir: code.llvm_ir().to_owned(), bytes, bundle })
@@ -121,6 +123,23 @@ fn interpret(loops: &Module, program: &str, values: &[Value], dims: &[(&str, i64
     options.sizes.extend(dims.iter().map(|(name, value)| ((*name).into(), *value)));
     let results = interp::run_host(loops, program, &mut values.to_vec(), &options)?;
     results.into_iter().map(result).collect()
+}
+
+/// The levels of x86-64 whose kernels this machine can run, from the least on.
+pub fn levels_here() -> Vec<CpuTarget> {
+    let here = native_features();
+    let levels = [CpuTarget::X86_64V2, CpuTarget::X86_64V3, CpuTarget::X86_64V4];
+    levels.into_iter().filter(|level| required_features(*level).iter().all(|f| here.contains(f))).collect()
+}
+
+/// The file of one bundle with kernels for several CPUs, from a domain module.
+///
+/// # Errors
+/// Some stage refuses it.
+pub fn bundle_for(module: &Module, targets: &[CpuTarget], options: &CompileOptions) -> Result<Vec<u8>> {
+    let compilations = compile_for(module, targets, options).context("compiling")?;
+    let programs = module.funcs.values().map(manifest_of).collect();
+    Ok(tiga_bundle::write(&contents(&compilations, programs, options).context("packing")?)?)
 }
 
 /// Runs the passes that stand before the split into units.

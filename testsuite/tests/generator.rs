@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use testsuite::differential::Way;
 use testsuite::generator::{Case, Coverage, Generated, GraphShape, inputs, program, random_graph, shrink};
 use testsuite::road::{relation, result};
+use tiga_abi::CpuTarget;
 use tiga_ir::interp::{Relation, Tensor, Value, run_domain};
 use tiga_ir::{Module, ops};
 
@@ -76,7 +77,12 @@ fn case(seed: u64) -> Case {
     let (generated, mut rng) = generated(seed);
     let csr = random_graph(&mut rng, GraphShape::Random, 8, generated.two_sets().then_some(5));
     let inputs = inputs(&mut rng, &generated, &csr);
-    Case { way: Way { optimised: true, small: false }, program: generated.name, module: generated.module, inputs }
+    Case {
+        way: Way { optimised: true, small: false, target: CpuTarget::X86_64V2 },
+        program: generated.name,
+        module: generated.module,
+        inputs,
+    }
 }
 
 #[test]

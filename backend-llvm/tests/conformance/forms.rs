@@ -81,7 +81,8 @@ kernel @rows.sum<set S, dim F>(%S: i64, %F: i64, %g.row_ptr: ptr<i64>, %x: ptr<f
 }
 "#;
 
-const ALL: [Options; 4] = [
+const ALL: [Options; 5] = [
+    Options { target: CpuTarget::X86_64V2, opt: OptLevel::O },
     Options { target: CpuTarget::X86_64V3, opt: OptLevel::O0 },
     Options { target: CpuTarget::X86_64V3, opt: OptLevel::O },
     Options { target: CpuTarget::Native, opt: OptLevel::O0 },

@@ -22,8 +22,9 @@ use native::{Array, Guard, Library};
 use std::io::Write;
 use std::process::{Command, Stdio};
 use tiga_abi::{CpuTarget, Symbol};
-use tiga_backend_llvm::{OptLevel, Options, compile, symbol_name};
+use tiga_backend_llvm::{OptLevel, Options, compile, native_features, required_features, symbol_name};
 use tiga_ir::interp::{self, Buffer, KernelCall, KernelMemory, Tensor, run_kernel};
+use tiga_ir::verify::{Machine, verify};
 use tiga_ir::{Module, Scalar, parse_module};
 
 fn suite(shapes: &[Shape]) -> (Vec<Case>, Module) {
@@ -58,6 +59,40 @@ fn everything_on_this_machine_unoptimised() {
 #[test]
 fn everything_on_this_machine() {
     everything(CpuTarget::Native, OptLevel::O);
+}
+
+/// Level 2 has no fused multiply-add and no conversions of `f16`: those alone are without a case.
+fn everything_without(opt: OptLevel) {
+    let (cases, module) = suite(&Shape::ALL);
+    let target = CpuTarget::X86_64V2;
+    let fits = |case: &Case| {
+        let kernel = module.funcs[&*case.name].clone();
+        let alone = Module { funcs: [(kernel.name.clone(), kernel)].into(), ..Module::new() };
+        verify(&alone, Machine::from(target)) == verify(&alone, Machine::FULL)
+    };
+    let cases: Vec<Case> = cases.into_iter().filter(fits).collect();
+    let coverage = run_all(&module, &cases, &Options { target, opt });
+    let cell = |what: &'static str| Shape::ALL.map(|shape| format!("{what} × {}", shape.lanes()));
+    assert_eq!(coverage.missing(), [cell("fma f32"), cell("fma f64"), cell("cast f16")].concat());
+}
+
+#[test]
+fn everything_that_level_two_has_unoptimised() {
+    everything_without(OptLevel::O0);
+}
+
+#[test]
+fn everything_that_level_two_has() {
+    everything_without(OptLevel::O);
+}
+
+#[test]
+fn everything_on_level_four() {
+    let here = native_features();
+    match required_features(CpuTarget::X86_64V4).into_iter().find(|feature| !here.contains(feature)) {
+        Some(feature) => println!("skipped: this machine has no {feature}"),
+        None => everything(CpuTarget::X86_64V4, OptLevel::O),
+    }
 }
 
 #[test]

@@ -23,8 +23,12 @@ pub(super) enum List {
 }
 
 /// CPUs to compile for, and what they are.
-const TARGETS: [(CpuTarget, &str); 2] =
-    [(CpuTarget::Native, "this machine"), (CpuTarget::X86_64V3, "any x86-64 CPU with AVX2 and FMA")];
+const TARGETS: [(CpuTarget, &str); 4] = [
+    (CpuTarget::Native, "this machine"),
+    (CpuTarget::X86_64V2, "any x86-64 CPU with SSE4.2"),
+    (CpuTarget::X86_64V3, "any x86-64 CPU with AVX2 and FMA"),
+    (CpuTarget::X86_64V4, "any x86-64 CPU with AVX-512"),
+];
 
 /// Prints a list, an entry a line with what it is.
 pub(super) fn list(what: List) -> Result<()> {

@@ -2,9 +2,11 @@
 
 use super::compile::Kind;
 use super::options::PassArgs;
+use super::targets::{SeveralTargets, Targets};
 use crate::passes::{PassOptions, PipelineError, Watch, run};
 use crate::pipeline;
 use crate::sema::{Analysis, ParamInfo, ProgramInfo};
+use std::io::Write;
 use tiga_abi::CpuTarget;
 use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};
 use tiga_ir::{Module, SymKind};
@@ -12,9 +14,10 @@ use tiga_ir::{Module, SymKind};
 /// Options of code generation on the command line.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct CodegenArgs {
-    /// The CPU to compile for: native, x86-64-v3.
-    #[arg(long, value_name = "CPU", default_value = "native")]
-    target: CpuTarget,
+    /// The CPUs to compile for: native, x86-64-v2, x86-64-v3, x86-64-v4. A bundle has kernels for each of them; where
+    /// it is opened, the best that the machine can run are chosen.
+    #[arg(long, value_name = "CPU[,CPU…]", default_value = "native")]
+    target: Targets,
     /// Optimise, as is done anyway; `-O0` does not. Results have the same bits either way.
     #[arg(short = 'O')]
     optimise: bool,
@@ -26,11 +29,32 @@ pub(super) struct CodegenArgs {
 }
 
 impl CodegenArgs {
-    /// Runs the passes as far as they are wanted, for what is printed on the way; no back end is needed for that.
-    pub(super) fn run_passes(&self, analysis: &Analysis, watch: &Watch) -> Result<Module, PipelineError> {
-        let mut options = PassOptions::for_target(self.target, self.passes.fp());
+    /// The module after the passes, as far as they are wanted; no back end is needed for that.
+    pub(super) fn run_passes(
+        &self,
+        analysis: &Analysis,
+        watch: &Watch,
+        target: CpuTarget,
+    ) -> Result<Module, PipelineError> {
+        let mut options = PassOptions::for_target(target, self.passes.fp());
         options.kernel.specialize = self.passes.specialize();
         run(analysis.ir.clone(), pipeline::PASSES, &options, watch, &mut std::io::stderr())
+    }
+
+    /// Runs the passes for each target, for what is printed on the way.
+    pub(super) fn show_passes(&self, analysis: &Analysis, watch: &Watch) -> Result<(), PipelineError> {
+        for target in self.target.all() {
+            if self.target.all().len() > 1 {
+                writeln!(std::io::stderr(), "// target {target}")?;
+            }
+            self.run_passes(analysis, watch, *target)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses several targets for what is made for one.
+    pub(super) fn only_target(&self, what: &str) -> Result<CpuTarget, SeveralTargets> {
+        self.target.only(what)
     }
 
     /// Refuses to specialise for a dimension that no program has.
@@ -89,39 +113,44 @@ pub(super) use without_llvm::Codegen;
 mod with_llvm {
     use super::{Analysis, CodegenArgs, Kind, program};
     use crate::driver::header::table_symbol;
-    use crate::pack::{Compilation, CompileError, CompileOptions, compile, contents, contents_of_linked};
+    use crate::pack::{Compilation, CompileError, CompileOptions, compile_for, contents, contents_of_linked};
     use crate::passes::Watch;
     use anyhow::Result;
+    use tiga_abi::CpuTarget;
     use tiga_backend_llvm::OptLevel;
 
-    /// A compilation that is made when the first form of it is asked for.
+    /// Compilations, one for each target, that are made when the first form of them is asked for.
     pub(in crate::driver) struct Codegen {
+        targets: Vec<CpuTarget>,
         options: CompileOptions,
-        done: Option<Compilation>,
+        done: Option<Vec<Compilation>>,
     }
 
     impl Codegen {
         pub(in crate::driver) fn new(args: &CodegenArgs, watch: &Watch) -> Self {
-            let mut options = CompileOptions::new(args.target, args.passes.fp());
+            let targets = args.target.all().to_vec();
+            let mut options = CompileOptions::new(targets[0], args.passes.fp());
             options.watch.clone_from(watch);
             options.opt = if args.zero { OptLevel::O0 } else { OptLevel::O };
             options.specialize = args.passes.specialize();
-            Self { options, done: None }
+            Self { targets, options, done: None }
         }
 
         /// A form of the model that is called so in C.
         pub(in crate::driver) fn emit(&mut self, kind: Kind, analysis: &Analysis, model: &str) -> Result<Vec<u8>> {
             let done = match &mut self.done {
                 Some(done) => done,
-                none => none.insert(compile(&analysis.ir, &self.options)?),
+                none => none.insert(compile_for(&analysis.ir, &self.targets, &self.options)?),
             };
             let programs = || analysis.programs.iter().map(program).collect();
+            // The command line has one target for all but bundles.
+            let only = &done[0];
             Ok(match kind {
-                Kind::LlvmIr => done.code.llvm_ir().as_bytes().to_vec(),
-                Kind::Asm => done.code.asm().map_err(CompileError::from)?.into_bytes(),
+                Kind::LlvmIr => only.code.llvm_ir().as_bytes().to_vec(),
+                Kind::Asm => only.code.asm().map_err(CompileError::from)?.into_bytes(),
                 Kind::Obj => {
-                    let bundle = tiga_bundle::write(&contents_of_linked(done, programs(), &self.options)?)?;
-                    done.code.linked_object(&table_symbol(model), &bundle).map_err(CompileError::from)?
+                    let bundle = tiga_bundle::write(&contents_of_linked(only, programs(), &self.options)?)?;
+                    only.code.linked_object(&table_symbol(model), &bundle).map_err(CompileError::from)?
                 }
                 Kind::Bundle => tiga_bundle::write(&contents(done, programs(), &self.options)?)?,
                 Kind::Ast | Kind::Ir | Kind::Header => anyhow::bail!("the front end emits these"),

@@ -82,6 +82,11 @@ impl Kind {
         !matches!(self, Kind::Ast | Kind::Ir | Kind::Header)
     }
 
+    /// Whether it is for one target.
+    fn of_one_target(self) -> bool {
+        matches!(self, Kind::LlvmIr | Kind::Asm | Kind::Obj)
+    }
+
     /// The ending of its file, for forms that go to one by default.
     fn ending(self) -> Option<&'static str> {
         match self {
@@ -143,7 +148,11 @@ impl Args {
     /// Refuses outputs that cannot all be written without a loss.
     fn check_outputs(&self, file: &Path) -> anyhow::Result<()> {
         if self.watch.stops() {
+            self.codegen.only_target("--stop-after")?;
             return Ok(check_distinct(&[file], self.stopped_path().as_slice())?);
+        }
+        if let Some(emit) = self.emit.iter().find(|emit| emit.kind.of_one_target()) {
+            self.codegen.only_target(&format!("--emit={}", emit.kind.name()))?;
         }
         if self.output.is_some() && self.emit.iter().filter(|e| e.path.is_none()).count() > 1 {
             bail!("`-o` names one file, but `--emit` asks for several: give each its own as KIND=PATH");
@@ -180,14 +189,15 @@ fn forms(args: &Args, file: &Path, front: &Front, outcome: Outcome) -> anyhow::R
     if outcome == Outcome::Done {
         args.codegen.check_dimensions(&front.analysis)?;
         if watch.stop_after.is_some() {
-            let module = args.codegen.run_passes(&front.analysis, &watch)?;
+            let target = args.codegen.only_target("--stop-after")?;
+            let module = args.codegen.run_passes(&front.analysis, &watch, target)?;
             write(args.stopped_path(), tiga_ir::print_module(&module).as_bytes())?;
             return Ok(outcome);
         }
         // Code generation shows the passes itself; they are watched whatever is emitted.
         let shown_later = cfg!(feature = "llvm") && args.emit.iter().any(|e| e.kind.is_code());
         if watch.shows() && !shown_later {
-            args.codegen.run_passes(&front.analysis, &watch)?;
+            args.codegen.show_passes(&front.analysis, &watch)?;
         }
     }
     let model = model_name(&file.file_stem().unwrap_or_default().to_string_lossy());

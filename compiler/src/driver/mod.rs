@@ -20,6 +20,7 @@ mod output;
 mod refusal;
 mod report;
 mod start;
+mod targets;
 
 pub use front::{Front, FrontError};
 

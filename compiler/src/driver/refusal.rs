@@ -108,7 +108,7 @@ fn of_compilation(error: &CompileError) -> Fault<'_> {
         CompileError::Llvm(
             LlvmError::Cpu(_) | LlvmError::NoLinker { .. } | LlvmError::Linker { .. } | LlvmError::Io { .. },
         ) => Fault::Outside,
-        CompileError::Plan(_) | CompileError::Llvm(_) => Fault::Bug,
+        CompileError::Plan(_) | CompileError::Llvm(_) | CompileError::Kernels(_) | CompileError::Plans => Fault::Bug,
     }
 }
 

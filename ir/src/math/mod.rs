@@ -8,6 +8,7 @@ mod approx;
 mod arith;
 mod evaluator;
 mod exp;
+mod half;
 mod hyperbolic;
 mod log;
 mod pow;
@@ -114,6 +115,20 @@ pub fn define<A: Arith>(function: MathFn, width: Width, arith: &mut A, args: &[A
         MathFn::Sigmoid => hyperbolic::sigmoid(x),
     };
     result.result()
+}
+
+/// The f32 equal to an f16 that is the upper half of the f32 `x`, without conversions of f16.
+#[inline(always)]
+pub fn half_to_single<A: Arith>(arith: &mut A, x: A::V) -> A::V {
+    let cell = RefCell::new(arith);
+    half::to_single(Lane::new(&cell, Width::F32).argument(x)).result()
+}
+
+/// The f16 nearest to the f32 `x`, as the upper half of an f32 whose other bits are 0, without conversions of f16.
+#[inline(always)]
+pub fn single_to_half<A: Arith>(arith: &mut A, x: A::V) -> A::V {
+    let cell = RefCell::new(arith);
+    half::from_single(Lane::new(&cell, Width::F32).argument(x)).result()
 }
 
 /// The value of an f32 function.

@@ -197,6 +197,11 @@ impl<'a, A: Arith> Int<'a, A> {
     }
 
     #[inline(always)]
+    pub fn signed_less(self, other: Self) -> Cond<'a, A> {
+        self.compare(IntCmp::SignedLt, other)
+    }
+
+    #[inline(always)]
     pub fn unsigned_less(self, other: Self) -> Cond<'a, A> {
         self.compare(IntCmp::UnsignedLt, other)
     }

@@ -2,6 +2,7 @@
 
 mod cost;
 mod double;
+mod half;
 
 use super::*;
 use tiga_abi::DType;

@@ -1,7 +1,9 @@
 //! Conversions of values and of bits.
 
 use super::elementwise::{dtype, operand, primitive};
-use crate::{Fold, OpView, Scalar};
+use super::math_op::Emitter;
+use crate::math::{half_to_single, single_to_half};
+use crate::{Attr, Attrs, Builder, Fold, Key, OpView, Scalar, TypeError, Value};
 use tiga_abi::DType;
 
 /// Whether every element of `from` has an element of `to` of its own, so that the way back is exact.
@@ -36,3 +38,28 @@ primitive!(
     |op| round_trip(op, |_, _| true),
     moves: true
 );
+
+/// A conversion from or to `f16` for machines that have none, on the kernel level. The way from and to the bits of an
+/// `f16` is the `bf16` of the same bits, which is the upper half of an `f32`.
+///
+/// # Errors
+/// The value has no elements.
+pub fn cast_without_f16(builder: &mut Builder<'_>, value: Value, to: DType) -> Result<Value, TypeError> {
+    let mut value = value;
+    if builder.body.ty(value).dtype() == Some(DType::F16) {
+        let upper = bits(builder, value, DType::BF16)?;
+        let upper = builder.cast(upper, DType::F32)?;
+        value = Emitter::emit_all(builder, upper, |emitter| half_to_single(emitter, upper))?;
+    }
+    if to != DType::F16 {
+        return builder.cast(value, to);
+    }
+    let single = builder.cast(value, DType::F32)?;
+    let upper = Emitter::emit_all(builder, single, |emitter| single_to_half(emitter, single))?;
+    let upper = builder.cast(upper, DType::BF16)?;
+    bits(builder, upper, DType::F16)
+}
+
+fn bits(builder: &mut Builder<'_>, value: Value, to: DType) -> Result<Value, TypeError> {
+    builder.value(BITCAST, &[value], Attrs::new().with(Key::To, Attr::DType(to)))
+}

@@ -37,15 +37,9 @@ impl Elementwise for Function {
         define(self.0, width, &mut Evaluator, args)
     }
     fn expand(&self, builder: &mut Builder<'_>, args: &[Value]) -> Option<Result<Value, TypeError>> {
-        let ty = builder.body.ty(*args.first()?).clone();
-        let width = Width::of(ty.dtype()?)?;
-        let lanes = match ty {
-            Type::Vector(_, lanes) => Some(lanes),
-            _ => None,
-        };
-        let mut emitter = Emitter { builder, lanes, error: None };
-        let value = define(self.0, width, &mut emitter, args);
-        Some(emitter.error.map_or(Ok(value), Err))
+        let like = *args.first()?;
+        let width = Width::of(builder.body.ty(like).dtype()?)?;
+        Some(Emitter::emit_all(builder, like, |emitter| define(self.0, width, emitter, args)))
     }
 }
 
@@ -62,14 +56,29 @@ pub const MATH: [Op; 8] = [
 ];
 
 /// Emits a definition as kernel instructions, on scalars or on vectors of `lanes`.
-struct Emitter<'a, 'b> {
+pub(super) struct Emitter<'a, 'b> {
     builder: &'a mut Builder<'b>,
     lanes: Option<u32>,
     /// The first instruction that had no type; definitions only meet types they were written for.
     error: Option<TypeError>,
 }
 
-impl Emitter<'_, '_> {
+impl<'a, 'b> Emitter<'a, 'b> {
+    /// Emits a definition on values that have the lanes of `like`.
+    pub(super) fn emit_all(
+        builder: &'a mut Builder<'b>,
+        like: Value,
+        definition: impl FnOnce(&mut Self) -> Value,
+    ) -> Result<Value, TypeError> {
+        let lanes = match builder.body.ty(like) {
+            Type::Vector(_, lanes) => Some(*lanes),
+            _ => None,
+        };
+        let mut emitter = Emitter { builder, lanes, error: None };
+        let value = definition(&mut emitter);
+        emitter.error.map_or(Ok(value), Err)
+    }
+
     fn constant(&mut self, scalar: Scalar) -> Value {
         let value = self.builder.constant(scalar);
         match self.lanes {

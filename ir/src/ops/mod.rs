@@ -33,7 +33,7 @@ pub use compare::{EQ, GE, GT, LE, LT, NE};
 pub use constant::CONST;
 pub use contract::CONTRACT;
 pub use control::{BRANCH, IF, JUMP, REPEAT, RETURN, WHILE, YIELD};
-pub use convert::{BITCAST, CAST, lossless};
+pub use convert::{BITCAST, CAST, cast_without_f16, lossless};
 pub(crate) use elementwise::fold_elements;
 pub use elementwise::{Elementwise, broadcast};
 pub use extrema::{MAX, MIN};

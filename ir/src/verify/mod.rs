@@ -32,10 +32,11 @@ impl Machine {
 }
 
 impl From<CpuTarget> for Machine {
-    /// Both targets that exist have all of it: level 3 promises it, and a native build without it is refused earlier.
+    /// Level 3 promises all of it, and a native build without it is refused earlier.
     fn from(target: CpuTarget) -> Self {
         match target {
-            CpuTarget::X86_64V3 | CpuTarget::Native => Machine::FULL,
+            CpuTarget::X86_64V2 => Machine { fma: false, f16c: false },
+            CpuTarget::X86_64V3 | CpuTarget::X86_64V4 | CpuTarget::Native => Machine::FULL,
         }
     }
 }

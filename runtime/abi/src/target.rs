@@ -3,28 +3,39 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A CPU that kernels are compiled for.
+/// A CPU that kernels are compiled for, from the least to the most demanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CpuTarget {
-    /// AVX2, FMA, F16C: the x86-64 psABI level 3.
+    /// SSE4.2: the x86-64 psABI level 2. It has neither a fused multiply-add nor conversions of `f16`.
+    X86_64V2,
+    /// AVX2, FMA, F16C: level 3.
     X86_64V3,
+    /// AVX-512 (F, BW, CD, DQ, VL): level 4.
+    X86_64V4,
     /// The machine that compiles; its bundle runs only on the same kind of CPU.
     Native,
 }
 
 impl CpuTarget {
+    /// All targets, in declaration order.
+    pub const ALL: [CpuTarget; 4] = [CpuTarget::X86_64V2, CpuTarget::X86_64V3, CpuTarget::X86_64V4, CpuTarget::Native];
+
     /// The name on the command line and in manifests.
     pub const fn name(self) -> &'static str {
         match self {
+            CpuTarget::X86_64V2 => "x86-64-v2",
             CpuTarget::X86_64V3 => "x86-64-v3",
+            CpuTarget::X86_64V4 => "x86-64-v4",
             CpuTarget::Native => "native",
         }
     }
 
-    /// The width of its widest vector registers in bytes: 32, or 64 with AVX-512.
+    /// The width of its widest vector registers in bytes: 16, 32, or 64 with AVX-512.
     pub fn simd_bytes(self) -> u32 {
         match self {
+            CpuTarget::X86_64V2 => 16,
             CpuTarget::X86_64V3 => 32,
+            CpuTarget::X86_64V4 => 64,
             CpuTarget::Native if wide_here() => 64,
             CpuTarget::Native => 32,
         }
@@ -51,17 +62,14 @@ impl fmt::Display for CpuTarget {
 
 /// The name is not that of a known target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown target `{0}` (known: native, x86-64-v3)")]
+#[error("unknown target `{0}` (known: {names})", names = CpuTarget::ALL.map(CpuTarget::name).join(", "))]
 pub struct TargetError(pub String);
 
 impl FromStr for CpuTarget {
     type Err = TargetError;
 
     fn from_str(s: &str) -> Result<Self, Self::Err> {
-        [CpuTarget::X86_64V3, CpuTarget::Native]
-            .into_iter()
-            .find(|t| t.name() == s)
-            .ok_or_else(|| TargetError(s.into()))
+        CpuTarget::ALL.into_iter().find(|t| t.name() == s).ok_or_else(|| TargetError(s.into()))
     }
 }
 

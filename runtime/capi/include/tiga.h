@@ -56,7 +56,7 @@ enum tiga_status
   TIGA_FILE = 10,
   // Bytes that are no bundle, a damaged one, or one of another version.
   TIGA_BUNDLE = 11,
-  // No kernels that this machine can run.
+  // No kernels that this machine can run, or no such target.
   TIGA_TARGET = 12,
   // The kernels cannot be loaded.
   TIGA_LOAD = 13,
@@ -144,7 +144,7 @@ typedef int32_t tiga_dtype;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Compiled programs. Made by tiga_bundle_open or tiga_bundle_from_memory, ended by tiga_bundle_free. May be shared by
+// Compiled programs. Made by tiga_bundle_open and the like, ended by tiga_bundle_free. May be shared by
 // threads; a call keeps it alive. What is read of it belongs to it.
 typedef struct tiga_bundle tiga_bundle;
 
@@ -351,6 +351,14 @@ tiga_status tiga_bundle_from_memory(const uint8_t *bytes,
                                     tiga_bundle **out,
                                     tiga_error **error);
 
+// The same bundle with the kernels of the target of this name, such as "x86-64-v3", instead of the best that this
+// machine can run. Each bundle is freed on its own. Errors: TIGA_TARGET if the bundle has no such target, or the machine
+// lacks what its kernels need.
+tiga_status tiga_bundle_with_target(const tiga_bundle *bundle,
+                                    tiga_str target,
+                                    tiga_bundle **out,
+                                    tiga_error **error);
+
 // Makes a bundle of an object that the program was linked with: nothing is loaded, no file is read. The table is
 // tiga_linked_NAME of the object, and must stay as it is. Errors: TIGA_BUNDLE, TIGA_TARGET; TIGA_LOAD if the table and
 // its bundle do not go together.
@@ -358,7 +366,7 @@ tiga_status tiga_bundle_from_linked(const tiga_linked *linked,
                                     tiga_bundle **out,
                                     tiga_error **error);
 
-// The target whose kernels were loaded, such as "x86-64-v3"; empty for null. Belongs to the bundle.
+// The target whose kernels run, such as "x86-64-v3"; empty for null. Belongs to the bundle.
 tiga_str tiga_bundle_target(const tiga_bundle *bundle);
 
 // How many programs a bundle has; 0 for null.

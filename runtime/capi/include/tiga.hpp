@@ -159,6 +159,12 @@ public:
         detail::call(tiga_bundle_from_linked, &linked, &out);
         return bundle(out);
     }
+    // The same with the kernels of one target, such as "x86-64-v3", instead of the best that this machine can run.
+    bundle with_target(std::string_view target) const {
+        tiga_bundle *out = nullptr;
+        detail::call(tiga_bundle_with_target, get(), detail::str(target), &out);
+        return bundle(out);
+    }
     // Takes over a handle.
     explicit bundle(tiga_bundle *handle) noexcept : handle_(handle) {}
 

@@ -13,7 +13,7 @@ use std::path::Path;
 use tiga_abi::KernelFn;
 use tiga_runtime::Bundle;
 
-/// Compiled programs. Made by tiga_bundle_open or tiga_bundle_from_memory, ended by tiga_bundle_free. May be shared by
+/// Compiled programs. Made by tiga_bundle_open and the like, ended by tiga_bundle_free. May be shared by
 /// threads; a call keeps it alive. What is read of it belongs to it.
 pub struct tiga_bundle {
     pub(crate) bundle: Bundle,
@@ -128,6 +128,25 @@ pub unsafe extern "C" fn tiga_bundle_from_memory(
     unsafe { guarded(error, || give(out, "out", make)) }
 }
 
+/// The same bundle with the kernels of the target of this name, such as "x86-64-v3", instead of the best that this
+/// machine can run. Each bundle is freed on its own. Errors: TIGA_TARGET if the bundle has no such target, or the machine
+/// lacks what its kernels need.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tiga_bundle_with_target(
+    bundle: *const tiga_bundle,
+    target: tiga_str,
+    out: *mut *mut tiga_bundle,
+    error: *mut *mut tiga_error,
+) -> tiga_status {
+    let make = || {
+        // SAFETY: by the contract of the call.
+        let (bundle, target) = unsafe { (handle(bundle, "bundle")?, target.read("target")?) };
+        Ok(tiga_bundle::new(bundle.bundle.with_target(target)?))
+    };
+    // SAFETY: by the contract of the call.
+    unsafe { guarded(error, || give(out, "out", make)) }
+}
+
 /// A kernel, as docs/c-abi.md describes it.
 pub type tiga_kernel = Option<unsafe extern "C" fn(arguments: *const c_void, unit_begin: i64, unit_end: i64)>;
 
@@ -200,7 +219,7 @@ pub unsafe extern "C" fn tiga_bundle_from_linked(
 /// A kernel as C declares it.
 type Entry = unsafe extern "C" fn(*const c_void, i64, i64);
 
-/// The target whose kernels were loaded, such as "x86-64-v3"; empty for null. Belongs to the bundle.
+/// The target whose kernels run, such as "x86-64-v3"; empty for null. Belongs to the bundle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tiga_bundle_target(bundle: *const tiga_bundle) -> tiga_str {
     // SAFETY: null, or a bundle that lives, by the contract of the call.

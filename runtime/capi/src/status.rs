@@ -20,7 +20,7 @@ pub enum tiga_status {
     TIGA_FILE = 10,
     /// Bytes that are no bundle, a damaged one, or one of another version.
     TIGA_BUNDLE = 11,
-    /// No kernels that this machine can run.
+    /// No kernels that this machine can run, or no such target.
     TIGA_TARGET = 12,
     /// The kernels cannot be loaded.
     TIGA_LOAD = 13,
@@ -154,7 +154,9 @@ impl From<RuntimeError> for Failure {
         let status = match &error {
             RuntimeError::Bundle(inner) if matches!(**inner, BundleError::Io(_)) => TIGA_FILE,
             RuntimeError::Bundle(_) => TIGA_BUNDLE,
-            RuntimeError::NoTarget { .. } => TIGA_TARGET,
+            RuntimeError::NoTarget { .. } | RuntimeError::TargetAbsent { .. } | RuntimeError::TargetUnfit { .. } => {
+                TIGA_TARGET
+            }
             RuntimeError::Load { .. } => TIGA_LOAD,
             RuntimeError::NoProgram { .. } => TIGA_NO_PROGRAM,
             RuntimeError::NoParameter { .. } => TIGA_NO_PARAMETER,

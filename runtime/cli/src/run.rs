@@ -53,6 +53,9 @@ pub(crate) struct Run {
     /// Writes a result to a file, .npy or .tsv; the name may be left out if there is only one.
     #[arg(long = "out", value_name = "[RESULT=]FILE")]
     outputs: Vec<String>,
+    /// Runs the kernels for this target of the bundle; the best that this machine can run if left out.
+    #[arg(long, value_name = "CPU")]
+    target: Option<String>,
     /// Worker threads; one for each core if left out.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -109,7 +112,7 @@ impl Run {
         refuse_model(&self.bundle)?;
         let trace = Trace::begin(self.trace.as_deref())?;
         let file = || self.bundle.display().to_string();
-        let bundle = trace.step("load", file, || Bundle::open(&self.bundle)).with_context(file)?;
+        let bundle = trace.step("load", file, || self.open()).with_context(file)?;
         let program = self.program(&bundle)?;
         names::check(program, &self.graphs, &self.inputs, &self.dims)?;
         let sources = self.sources(program)?;
@@ -169,6 +172,11 @@ impl Run {
             good &= trace.step("compare", || one.option.clone(), || self.check(out, one, array(&one.result)))?;
         }
         Ok(good)
+    }
+
+    fn open(&self) -> Result<Bundle, RuntimeError> {
+        let bundle = Bundle::open(&self.bundle)?;
+        self.target.as_ref().map_or(Ok(bundle.clone()), |target| bundle.with_target(target))
     }
 
     fn program<'b>(&self, bundle: &'b Bundle) -> Result<&'b Program> {

@@ -3,7 +3,7 @@
 use super::text::{fixed_point, verified_outside};
 use crate::bound::{Checked, Unbounded, bounds, compare};
 use crate::generator::Inputs;
-use crate::road::{Road, difference, result};
+use crate::road::{Road, difference, levels_here, result};
 use fastrand::Rng;
 use std::ops::AddAssign;
 use tiga_abi::{CpuTarget, FpMode};
@@ -20,17 +20,23 @@ pub struct Way {
     pub optimised: bool,
     /// Leaves of two elements with two accumulators, so that trees stand on small graphs too.
     pub small: bool,
+    /// The CPU: level 3 for half of the programs, level 2 for a quarter, level 4 for a quarter where the machine has it.
+    pub target: CpuTarget,
 }
 
 impl Way {
     /// The way of a seed.
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        Self { optimised: rng.u8(0..8) == 0, small: rng.bool() }
+        let (optimised, small) = (rng.u8(0..8) == 0, rng.bool());
+        let drawn =
+            [CpuTarget::X86_64V2, CpuTarget::X86_64V3, CpuTarget::X86_64V3, CpuTarget::X86_64V4][rng.usize(0..4)];
+        let target = if levels_here().contains(&drawn) { drawn } else { CpuTarget::X86_64V3 };
+        Self { optimised, small, target }
     }
 
     fn options(self, fp: FpMode) -> CompileOptions {
-        let mut options = CompileOptions::new(CpuTarget::X86_64V3, fp);
+        let mut options = CompileOptions::new(self.target, fp);
         options.opt = if self.optimised { OptLevel::O } else { OptLevel::O0 };
         if self.small {
             (options.law.row_leaf, options.law.set_leaf, options.law.acc) = (2, 2, Some(2));

@@ -51,6 +51,7 @@ impl fmt::Display for Case {
         writeln!(f, "// program: {}", self.program)?;
         writeln!(f, "// optimised: {}", self.way.optimised)?;
         writeln!(f, "// small: {}", self.way.small)?;
+        writeln!(f, "// target: {}", self.way.target)?;
         writeln!(f, "// features: {}", self.inputs.features)?;
         let numbers = |list: &[i64]| list.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");
         for value in &self.inputs.values {
@@ -88,7 +89,11 @@ impl FromStr for Case {
         });
         let values = values.collect::<Result<_, _>>()?;
         Ok(Case {
-            way: Way { optimised: one(named("optimised"), "optimised")?, small: one(named("small"), "small")? },
+            way: Way {
+                optimised: one(named("optimised"), "optimised")?,
+                small: one(named("small"), "small")?,
+                target: one(named("target"), "target")?,
+            },
             program: one::<String>(named("program"), "program")?.into(),
             module: parse_module("case.tir", text)?,
             inputs: Inputs { values, features: one(named("features"), "features")? },

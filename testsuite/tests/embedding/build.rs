@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use testsuite::lit::Tools;
 use testsuite::models::{HALVES, WALK};
-use testsuite::road::{Road, example, model};
+use testsuite::road::{bundle_for, example, model};
 use tiga_abi::{CpuTarget, FpMode};
 use tigac::pack::CompileOptions;
 use tigac::sema::SemaOptions;
@@ -85,7 +85,7 @@ fn scratch() -> &'static Path {
     })
 }
 
-/// A folder with `heat.tgb`, `walk.tgb` and `halves.tgb`, for the CPU that valgrind knows.
+/// A folder with `heat.tgb`, `walk.tgb` and `halves.tgb`, for CPUs that valgrind knows.
 pub fn bundles() -> &'static Path {
     static DONE: OnceLock<()> = OnceLock::new();
     DONE.get_or_init(|| {
@@ -94,8 +94,8 @@ pub fn bundles() -> &'static Path {
         let walk = model("walk.tg", WALK, &SemaOptions::default()).unwrap();
         let halves = model("halves.tg", HALVES, &SemaOptions::default()).unwrap();
         for (name, module) in [("heat.tgb", heat), ("walk.tgb", walk), ("halves.tgb", halves)] {
-            let road = Road::of_domain(&module, options.clone()).unwrap();
-            std::fs::write(scratch().join(name), road.bytes).unwrap();
+            let bytes = bundle_for(&module, &[CpuTarget::X86_64V2, CpuTarget::X86_64V3], &options).unwrap();
+            std::fs::write(scratch().join(name), bytes).unwrap();
         }
     });
     scratch()

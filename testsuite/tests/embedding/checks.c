@@ -351,6 +351,28 @@ static void check_inspect(void) {
     tiga_call_free(call);
 }
 
+/* Each target of the bundle in turn. */
+static void check_targets(void) {
+    const char *const targets[] = {"x86-64-v2", "x86-64-v3"};
+    tiga_error *error;
+    tiga_bundle *const whole = bundle;
+    tiga_context *context = context_of(0, 1);
+    DEMAND(is(tiga_bundle_target(whole), "x86-64-v3"));
+    for (int i = 0; i < 2; i++) {
+        const tiga_str target = {(const uint8_t *)targets[i], strlen(targets[i])};
+        ok(tiga_bundle_with_target(whole, target, &bundle, &error), &error);
+        DEMAND(is(tiga_bundle_target(bundle), targets[i]));
+        walk_right(context, 3);
+        tiga_bundle_free(bundle);
+    }
+    bundle = whole;
+    tiga_bundle *none;
+    fails(tiga_bundle_with_target(bundle, TIGA_STR("native"), &none, &error), TIGA_TARGET, &error);
+    fails(tiga_bundle_with_target(NULL, TIGA_STR("native"), &none, &error), TIGA_NULL, &error);
+    DEMAND(!none);
+    tiga_context_free(context);
+}
+
 /* Edges in any order; the order in which the graph has them comes back. */
 static void check_coo(void) {
     const int64_t src[] = {2, 0, 1}, dst[] = {1, 0, 1};
@@ -374,6 +396,7 @@ int main(int argc, char **argv) {
 #define CHECK(name, call) \
     if (all || !strcmp(check, #name)) known = 1, check_##name call
     CHECK(inspect, ());
+    CHECK(targets, ());
     CHECK(errors, ());
     CHECK(overlap, ());
     CHECK(coo, ());

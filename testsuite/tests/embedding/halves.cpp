@@ -1,4 +1,4 @@
-// f16 and bf16 in C++: the program of halves.c.
+// f16 and bf16 in C++: the program of halves.c, with the kernels of one target if it is named.
 #include <cstdio>
 #include <tiga.hpp>
 #include <vector>
@@ -12,8 +12,10 @@ static_assert(is_input<const std::vector<float> &> && is_input<const float &> &&
 static_assert(!is_input<std::vector<float>> && !is_input<float>);
 
 int main(int argc, char **argv) {
-    if (argc != 2) return 2;
-    const tiga::bundle bundle = tiga::bundle::open(argv[1]);
+    if (argc != 2 && argc != 3) return 2;
+    tiga::bundle bundle = tiga::bundle::open(argv[1]);
+    if (argc == 3) bundle = bundle.with_target(argv[2]);
+    if (argc == 3 && bundle.target() != argv[2]) return 6;
     const std::vector<int64_t> row_ptr{0, 1, 2, 3, 4, 5};
     const std::vector<int32_t> col{1, 2, 3, 4, 0};
     const tiga::graph graph = tiga::graph::from_csr(5, row_ptr, col);

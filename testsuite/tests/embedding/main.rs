@@ -52,7 +52,8 @@ fn a_host_in_rust_prints_the_heat_example() {
 fn the_library_keeps_its_promises_to_a_host_in_c() {
     let program = Host::c("tests/embedding/checks.c").compile("checks");
     let bundle = bundles().join("walk.tgb");
-    for check in ["inspect", "errors", "overlap", "coo", "memory", "hooks", "contexts", "threads", "cancel"] {
+    for check in ["inspect", "targets", "errors", "overlap", "coo", "memory", "hooks", "contexts", "threads", "cancel"]
+    {
         assert_eq!(run(&mut shell(&program, &[check, bundle.to_str().unwrap()])), "ok\n", "{check}");
     }
 }
@@ -63,8 +64,12 @@ fn halves_are_passed_as_their_bits() {
     let printed = run(&mut shell(&program, &[bundles().join("halves.tgb").to_str().unwrap()]));
     assert_eq!(printed, "4000 4200 4400 4500 3c00\n4000 4040 4080 40a0 3f80\n");
     let cpp = Host::cpp("tests/embedding/halves.cpp").compile("halves-cpp");
-    let again = run(&mut shell(&cpp, &[bundles().join("halves.tgb").to_str().unwrap()]));
-    assert_eq!(again.split_whitespace().collect::<Vec<_>>(), printed.split_whitespace().collect::<Vec<_>>());
+    for target in [None, Some("x86-64-v2"), Some("x86-64-v3")] {
+        let bundle = bundles().join("halves.tgb");
+        let arguments: Vec<&str> = bundle.to_str().into_iter().chain(target).collect();
+        let again = run(&mut shell(&cpp, &arguments));
+        assert_eq!(again.split_whitespace().collect::<Vec<_>>(), printed.split_whitespace().collect::<Vec<_>>());
+    }
 }
 
 #[test]

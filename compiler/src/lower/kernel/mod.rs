@@ -9,17 +9,21 @@ mod across;
 mod ahead;
 mod emit;
 mod fold;
+mod halves;
 mod join;
 mod rearrange;
 mod scan;
 mod space;
 mod tiles;
+mod unify;
 
 use super::LowerError;
 use emit::Emit;
+pub use halves::expand as expand_halves;
 use std::collections::BTreeSet;
 use tiga_abi::{DType, Poly, SizeExpr, Symbol};
 use tiga_ir::{Acc, Attr, Block, Cmp, Func, Guard, Key, Level, Module, SymKind, Type, Value};
+pub use unify::{Differ, unify};
 
 /// What a kernel is made for.
 #[derive(Clone, Debug, PartialEq, Eq)]

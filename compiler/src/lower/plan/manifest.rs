@@ -7,7 +7,7 @@ use tiga_bundle::{Condition, Guard, Kernel, Pointer, Variant};
 use tiga_ir::{Cmp, Func, Module, Type, Value, ops};
 use tiga_plan::Mode;
 
-/// The manifest's rows for kernels.
+/// The manifest's rows for kernels. A set may hold them for several targets, each under the same name.
 ///
 /// # Errors
 /// A guard that manifests cannot express.
@@ -19,7 +19,10 @@ fn kernel(module: &Module, set: &KernelSet) -> Result<Kernel, LowerError> {
     let source = &module.funcs[&set.source];
     let mut variants = Vec::new();
     for variant in &set.variants {
-        variants.push(Variant { guard: guard(variant)?, entry: variant.name.to_string() });
+        let variant = Variant { guard: guard(variant)?, entry: variant.name.to_string() };
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
     }
     let shapes = source.body.walk(source.region);
     let shape = shapes.iter().find_map(|i| source.body.inst(*i).attrs.shape().map(|s| format!("shape({s})")));

@@ -14,14 +14,17 @@ pub const PASS: Pass = Pass {
     run,
 };
 
-/// Adds the kernels to what they are made of.
+/// Adds the kernels to what they are made of, with no more than the machine has.
 ///
 /// # Errors
 /// A construct that kernels cannot express; a kernel whose name another function has.
 pub fn run(module: &Module, options: &PassOptions, _: &mut Remarks) -> Result<Module, PassError> {
     let mut out = module.clone();
     for set in kernel::lower(module, &options.kernel)? {
-        for variant in set.variants {
+        for mut variant in set.variants {
+            if !options.machine.f16c {
+                kernel::expand_halves(&mut variant)?;
+            }
             lower::add(&mut out, variant)?;
         }
     }
