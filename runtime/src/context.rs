@@ -2,7 +2,7 @@
 
 use crate::hooks::Log;
 use crate::trace::{Span, Trace};
-use crate::workers::{Pool, Workers};
+use crate::workers::Workers;
 use crate::{Allocator, LogLevel, RuntimeError};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Context {
     /// # Errors
     /// The threads cannot be started.
     pub fn new(threads: usize) -> Result<Self, RuntimeError> {
-        Ok(Self::with_workers(Workers::Pool(Pool::new(threads)?)))
+        Ok(Self::with_workers(Workers::pool(threads)?))
     }
 
     /// No pool: everything runs on the thread that calls.

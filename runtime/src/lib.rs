@@ -5,6 +5,7 @@
 
 mod admit;
 mod array;
+mod bindings;
 mod bundle;
 mod call;
 mod cancel;
@@ -12,13 +13,17 @@ mod context;
 mod error;
 mod execute;
 mod float_env;
+mod frame;
 mod graph;
 mod hooks;
 mod launch;
 mod library;
 mod memory;
+mod pool;
+mod prepared;
 mod relations;
 mod sizes;
+mod steps;
 mod trace;
 mod workers;
 
@@ -31,6 +36,7 @@ pub use error::{Origin, PlanProblem, RuntimeError};
 pub use graph::Graph;
 pub use hooks::{LogLevel, Progress};
 pub use memory::Allocator;
+pub use prepared::Prepared;
 pub use tiga_abi::DType;
 pub use tiga_formats::{Csr, Indices};
 pub use trace::{Launched, Span, TaskKind, Work};
