@@ -3,7 +3,7 @@
 use crate::admit::{check_instances, check_peak};
 use crate::bindings::{Bindings, tensor};
 use crate::bundle::list;
-use crate::execute::{Execution, begins, derive};
+use crate::execute::{Execution, begins, derive, footprint};
 use crate::frame::Frame;
 use crate::hooks::ProgressSink;
 use crate::prepared::Held;
@@ -13,7 +13,7 @@ use crate::{ArrayMut, ArrayRef, Bundle, CancelToken, Context, Graph, LogLevel, P
 use std::marker::PhantomData;
 use std::sync::Arc;
 use tiga_abi::DType;
-use tiga_bundle::Program;
+use tiga_bundle::{Program, SymbolDecl};
 use tiga_plan::Template;
 
 /// A call under construction. Arrays are borrowed, never copied.
@@ -28,6 +28,24 @@ pub struct Call<'a> {
     pub(crate) progress: Option<ProgressSink>,
     /// The arrays behind the addresses in `bindings`.
     arrays: PhantomData<&'a mut [u8]>,
+}
+
+/// Bytes of the arrays that a program reads and writes, see [`Call::footprint`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Inputs that it uses.
+    pub inputs: u64,
+    /// Results.
+    pub results: u64,
+    /// Arrays of graphs and of what is derived of them.
+    pub graphs: u64,
+}
+
+impl Footprint {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.inputs + self.results + self.graphs
+    }
 }
 
 /// The tables of a call: its own, or those of a prepared program.
@@ -130,6 +148,21 @@ impl<'a> Call<'a> {
             out.push((result.name.clone(), dtype, extents.collect::<Result<_, RuntimeError>>()?));
         }
         Ok(out)
+    }
+
+    /// The sizes that are known so far, by name: those that [`Bundle::prepare`] takes.
+    pub fn sizes(&self) -> impl Iterator<Item = (&str, i64)> {
+        let sizes = &self.bindings.get().sizes;
+        let known = move |(number, size): (usize, &'a SymbolDecl)| Some((&*size.name, sizes.of(number)?.0));
+        self.program.symbols.iter().enumerate().filter_map(known)
+    }
+
+    /// Bytes that the program cannot do without, each array once. Derives what it derives of the bound graphs.
+    ///
+    /// # Errors
+    /// As [`Call::derive`].
+    pub fn footprint(&self) -> Result<Footprint, RuntimeError> {
+        footprint(self, self.steps()?)
     }
 
     /// Makes now what the program derives of the bound graphs, such as their transposes, and leaves it to the first run

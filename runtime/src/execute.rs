@@ -3,7 +3,7 @@
 
 use crate::admit::describe;
 use crate::bindings::Bindings;
-use crate::call::Call;
+use crate::call::{Call, Footprint};
 use crate::context::Context;
 use crate::error::PlanProblem;
 use crate::frame::{Deriving, Frame, Refused, Slot, division, rows};
@@ -11,7 +11,7 @@ use crate::hooks::{LogLevel, Progress};
 use crate::launch::{Halt, Launch, Scratch};
 use crate::memory::{Memory, check_room};
 use crate::prepared::HeldMemory;
-use crate::steps::{Step, Steps};
+use crate::steps::{Source, Step, Steps};
 use crate::trace::{self, Launched, Work};
 use crate::{CancelToken, Graph, RuntimeError};
 use cranelift_entity::EntityRef;
@@ -40,13 +40,26 @@ pub(crate) struct Execution<'c, 'a> {
 
 /// Makes what a plan derives of graphs.
 pub(crate) fn derive(call: &Call<'_>, steps: &Steps) -> Result<(), RuntimeError> {
+    footprint(call, steps).map(drop)
+}
+
+/// The same, and the bytes of all that the plan borrows.
+pub(crate) fn footprint(call: &Call<'_>, steps: &Steps) -> Result<Footprint, RuntimeError> {
     let mut frame = Frame::new(call.plan, steps);
     let deriving = Deriving::Make(call.cancel.as_ref());
+    let mut all = Footprint::default();
     for (number, resource) in call.plan.resources.values().enumerate() {
         let borrowed = frame.borrow(steps, call.bindings.get(), (number, &resource.name), deriving);
         borrowed.map_err(|refused| error(call.program, refused))?;
+        let bytes = frame.slots[number].map_or(0, |slot| slot.bytes as u64);
+        match steps.sources[number] {
+            Some(Source::Param(_)) => all.inputs += bytes,
+            Some(Source::Result(_)) => all.results += bytes,
+            Some(Source::Part(..)) => all.graphs += bytes,
+            None => {}
+        }
     }
-    Ok(())
+    Ok(all)
 }
 
 fn error(program: &Program, refused: Refused) -> RuntimeError {

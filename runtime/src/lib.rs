@@ -29,7 +29,7 @@ mod workers;
 
 pub use array::{ArrayMut, ArrayRef, zeroed};
 pub use bundle::Bundle;
-pub use call::Call;
+pub use call::{Call, Footprint};
 pub use cancel::CancelToken;
 pub use context::{Context, UnitOrder};
 pub use error::{Origin, PlanProblem, RuntimeError};

@@ -183,6 +183,9 @@ impl Judge {
             let fp = road.options.law.fp;
             results = road.run(program, &inputs.values, &dims, &context).map_err(refused(fp))?;
             tally += self.same(fp, program, inputs, &results, expected)?;
+            let spare = inputs.features as i64 % 3;
+            let prepared = road.run_prepared((program, spare), &inputs.values, &dims, &context).map_err(refused(fp))?;
+            self.same(fp, program, inputs, &prepared, expected)?;
         }
         tally.checked = self.bounded(program, inputs, &domain, &results)?;
         Ok(tally)
