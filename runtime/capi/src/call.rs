@@ -9,11 +9,11 @@ use crate::context::{HostData, tiga_context};
 use crate::error::tiga_error;
 use crate::graph::tiga_graph;
 use crate::status::{Failure, tiga_status};
+use ::tiga_bundle::Program;
 use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use tiga_bundle::Program;
 use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Prepared, RuntimeError};
 
 /// A call under construction. Made by tiga_call_new, ended by tiga_call_free. Used by one thread at a time. Arrays are

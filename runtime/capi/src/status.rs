@@ -79,7 +79,7 @@ pub enum tiga_status {
 use tiga_status::*;
 
 /// All numbers with their names, in ascending order.
-pub const STATUSES: [(tiga_status, &str); 31] = {
+pub const STATUSES: [(tiga_status, &str); 33] = {
     macro_rules! rows {
         ($($status:ident),*) => { [$(($status, stringify!($status))),*] };
     }

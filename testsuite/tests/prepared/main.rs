@@ -5,7 +5,7 @@
 
 mod counting;
 
-use counting::Counting;
+use counting::{Counting, NAME};
 use fastrand::Rng;
 use std::sync::{Mutex, PoisonError};
 use testsuite::road::{Road, example, model};
@@ -237,10 +237,13 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Runs something on a thread of its own, which is not the one whose allocations are not counted, and alone.
+/// Runs something alone, on a thread of which is counted what it allocates.
 fn alone(work: impl FnOnce() + Send) {
     let _only = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    std::thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name(format!("{NAME}test"));
+        thread.spawn_scoped(scope, work).unwrap().join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
 }
 
 #[test]
@@ -296,12 +299,12 @@ fn what_is_beyond_is_refused_by_name() {
         let context = Context::new(1).unwrap();
         let sizes: [(usize, &[(&str, i64)]); 2] = [(30, &[("F", 4)]), (10, &[("F", 5)])];
         let mut case = Case::new(paths(), "paths", 3, &sizes);
-        let mut prepare = |sizes: &[(&str, i64)]| case.bundle.prepare("paths", sizes, &context);
+        let prepare = |sizes: &[(&str, i64)]| case.bundle.prepare("paths", sizes, &context);
         let refused = |outcome: Result<(), RuntimeError>| outcome.unwrap_err().to_string();
         let missing = prepare(&[("N", 30), ("F", 4)]).map(drop);
         assert_eq!(refused(missing), "no input fixes the size `g.edges`: give it a value");
         let unknown = prepare(&[("M", 30)]).map(drop);
-        assert_eq!(refused(unknown), "`paths` has no size `M`; it has `N`, `g.edges`, `F`");
+        assert_eq!(refused(unknown), "`paths` has no size `M`; it has `F`, `N`, `g.edges`");
         assert!(matches!(prepare(&[("N", -1)]).map(drop), Err(RuntimeError::Negative { .. })));
         let huge = prepare(&[("N", 1 << 46), ("g.edges", 1 << 46), ("F", 1)]).map(drop);
         assert!(matches!(huge, Err(RuntimeError::Memory { .. })), "{huge:?}");
@@ -347,8 +350,8 @@ fn a_prepared_call_is_a_call() {
         let mut call = prepared.call();
         call.graph("g", &sample.graphs[0].1).unwrap().derive().unwrap();
         sample.run(prepared.call(), true, &context).unwrap();
-        let lines = lines.lock().unwrap();
-        let begin = format!("`paths` with N = 30, g.edges = 93, F = 4 on 1 threads, {held} bytes of temporaries");
+        let lines = std::mem::take(&mut *lines.lock().unwrap());
+        let begin = format!("`paths` with F = 4, N = 30, g.edges = 93 on 1 threads, {held} bytes of temporaries");
         assert_eq!(lines[0], begin);
         assert!(lines[1].starts_with("`paths` is done after "), "{lines:?}");
         let token = tiga_runtime::CancelToken::new();
