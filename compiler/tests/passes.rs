@@ -7,7 +7,7 @@ use tiga_ir::{Level, Module, parse_module, print_module};
 use tigac::passes::domain::{inline, lower_to_loops};
 use tigac::passes::loops::contract;
 use tigac::passes::ssa::{canonicalise, cse, dce};
-use tigac::passes::{self, ALL, Pass, PassError, PassOptions, PipelineError, Printing, Watch, run};
+use tigac::passes::{self, ALL, Pass, PassError, PassOptions, PipelineError, Printing, Remarks, Watch, run};
 use tigac::pipeline::{self, PASSES};
 
 const MODEL: &str = "
@@ -111,14 +111,15 @@ fn nothing_is_contracted_in_strict_mode_or_without_fma() {
 
 #[test]
 fn a_failure_names_the_pass() {
-    let breaks: fn(&Module, &PassOptions) -> Result<Module, PassError> = |module, _| {
+    let breaks: fn(&Module, &PassOptions, &mut Remarks) -> Result<Module, PassError> = |module, _, _| {
         let mut out = module.clone();
         let func = &mut out.funcs["heat"];
         let entry = func.body.entry(func.region);
         func.body.block_mut(entry).insts.clear();
         Ok(out)
     };
-    let bad = Pass { name: "lose_everything", about: "", levels: &[Level::Domain], makes: None, run: breaks };
+    let bad =
+        Pass { name: "lose_everything", about: "", levels: &[Level::Domain], makes: None, needed: true, run: breaks };
     let error = quiet(&[cse::PASS, bad, dce::PASS], model(), FpMode::Default).unwrap_err();
     assert!(matches!(&error, PipelineError::Broken { pass, .. } if pass == "lose-everything"), "{error}");
     assert!(error.to_string().contains("domain @heat breaks MissingTerminator"), "{error}");
@@ -132,7 +133,7 @@ fn a_pipeline_stops_at_a_level_and_prints_what_is_asked_for() {
     for (level, made) in [(Level::Domain, 0), (Level::Host, 1), (Level::Loops, 1), (Level::Kernel, 2)] {
         let mut out = Vec::new();
         let print = Printing::After(vec!["lower-to-loops".into(), "lower-to-kernels".into()]);
-        let watch = Watch { stop_after: Some(level), print, time: true };
+        let watch = Watch { stop_after: Some(level), print, time: true, ..Watch::default() };
         run(model(), PASSES, &options, &watch, &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
         assert_eq!(out.matches("// after ").count(), made, "{level}");

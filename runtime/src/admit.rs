@@ -3,7 +3,6 @@
 use crate::RuntimeError;
 use crate::error::PlanProblem;
 use crate::memory::check_room;
-use std::ops::Range;
 use tiga_abi::SizeExpr;
 use tiga_bundle::Program;
 use tiga_plan::instantiate::{check_instance, instantiate};
@@ -79,19 +78,6 @@ fn may_write(program: &Program, task: &Task, owner: Owner, name: &str) -> bool {
             program.results.iter().any(|r| r.name == name) || !program.params.iter().any(|p| input(&p.name))
         }
     }
-}
-
-/// The first pair of names whose addresses overlap, of which at least one is written. Empty arrays overlap nothing.
-pub(crate) fn first_overlap<'n>(arrays: &[(&'n str, bool, Range<usize>)]) -> Option<(&'n str, &'n str)> {
-    let mut arrays: Vec<_> = arrays.iter().filter(|(_, _, range)| !range.is_empty()).collect();
-    arrays.sort_by_key(|(_, _, range)| (range.start, range.end));
-    for (i, (name, written, range)) in arrays.iter().enumerate() {
-        let near = arrays[i + 1..].iter().take_while(|(_, _, other)| other.start < range.end);
-        if let Some((other, _, _)) = near.into_iter().find(|(_, other_written, _)| *written || *other_written) {
-            return Some((name, other));
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -201,16 +187,5 @@ mod tests {
         assert!(check_writes(&plan, &program()).is_err(), "a part of a graph");
         plan.resources[x].owner = Owner::Derived;
         assert!(check_writes(&plan, &program()).is_err(), "not built by the task");
-    }
-
-    #[test]
-    fn overlaps_with_a_written_array_are_found() {
-        let read = |name, range| (name, false, range);
-        let write = |name, range| (name, true, range);
-        assert_eq!(first_overlap(&[read("a", 0..8), read("b", 4..12), write("c", 12..20)]), None);
-        assert_eq!(first_overlap(&[read("a", 0..8), write("b", 7..12)]), Some(("a", "b")));
-        assert_eq!(first_overlap(&[write("a", 0..100), read("b", 2..3), read("c", 50..60)]), Some(("a", "b")));
-        assert_eq!(first_overlap(&[read("a", 0..100), read("b", 2..3), write("c", 50..60)]), Some(("a", "c")));
-        assert_eq!(first_overlap(&[write("a", 0..8), write("b", 4..4)]), None);
     }
 }

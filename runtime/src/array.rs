@@ -1,15 +1,19 @@
 //! Borrowed arrays: zero-copy views of the caller's memory.
 
 use crate::RuntimeError;
-use crate::memory::check_room;
+use crate::memory::{advise, check_room};
 use bytemuck::{NoUninit, Pod};
+use smallvec::SmallVec;
 use tiga_abi::DType;
+
+/// Extents. Those of as many axes as arrays have as a rule take no memory of their own.
+pub(crate) type Shape = SmallVec<[usize; 6]>;
 
 /// An array to read: element type, shape, bytes in C order.
 #[derive(Clone, Debug)]
 pub struct ArrayRef<'a> {
     pub(crate) dtype: DType,
-    pub(crate) shape: Vec<usize>,
+    pub(crate) shape: Shape,
     pub(crate) bytes: &'a [u8],
 }
 
@@ -17,14 +21,14 @@ pub struct ArrayRef<'a> {
 #[derive(Debug)]
 pub struct ArrayMut<'a> {
     pub(crate) dtype: DType,
-    pub(crate) shape: Vec<usize>,
+    pub(crate) shape: Shape,
     pub(crate) bytes: &'a mut [u8],
 }
 
 impl<'a> ArrayRef<'a> {
     /// A view of bytes; shape and alignment are checked when it is bound.
     pub fn new(dtype: DType, shape: &[usize], bytes: &'a [u8]) -> Self {
-        Self { dtype, shape: shape.to_vec(), bytes }
+        Self { dtype, shape: Shape::from_slice(shape), bytes }
     }
 
     /// A view of elements: numbers, `bool`, or the bits of 16-bit numbers as `u16`.
@@ -63,6 +67,7 @@ pub fn zeroed<T: Pod>(name: &str, shape: &[usize]) -> Result<Vec<T>, RuntimeErro
     let (all, mut out) = (all.unwrap_or(usize::MAX), Vec::new());
     let none = |_| RuntimeError::Memory { what: format!("`{name}` of shape {shape:?}"), bytes, available: 0 };
     out.try_reserve_exact(all).map_err(none)?;
+    advise(out.spare_capacity_mut());
     out.resize(all, T::zeroed());
     Ok(out)
 }
@@ -75,7 +80,7 @@ impl<'a> ArrayMut<'a> {
 
     /// A view of bytes; shape and alignment are checked when it is bound.
     pub fn new(dtype: DType, shape: &[usize], bytes: &'a mut [u8]) -> Self {
-        Self { dtype, shape: shape.to_vec(), bytes }
+        Self { dtype, shape: Shape::from_slice(shape), bytes }
     }
 }
 

@@ -3,7 +3,8 @@
 
 use crate::error::PlanProblem;
 use crate::library::Library;
-use crate::{Call, RuntimeError};
+use crate::steps::Steps;
+use crate::{Call, Context, Prepared, RuntimeError};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -24,11 +25,29 @@ pub(crate) struct Loaded {
     /// Loaded for the first run: to load a shared object is to run what it says, and opening a file runs nothing.
     library: OnceLock<Library>,
     loading: Mutex<()>,
+    /// By program; resolved for its first run.
+    steps: Vec<OnceLock<Steps>>,
 }
 
 impl Loaded {
     fn new(file: Arc<tiga_bundle::Bundle>, target: Target, library: OnceLock<Library>) -> Self {
-        Self { file, target, library, loading: Mutex::new(()) }
+        let steps = file.manifest().programs.iter().map(|_| OnceLock::new()).collect();
+        Self { file, target, library, loading: Mutex::new(()), steps }
+    }
+
+    /// A program's plan with its names resolved.
+    ///
+    /// # Errors
+    /// The kernels cannot be loaded; the plan may not run.
+    pub(crate) fn steps(&self, program: &Program, plan: &Template) -> Result<&Steps, RuntimeError> {
+        let programs = &self.file.manifest().programs;
+        let place = programs.iter().zip(&self.steps).find(|(other, _)| other.name == program.name);
+        let (_, place) = place.expect("a call is of a program of its bundle");
+        if let Some(steps) = place.get() {
+            return Ok(steps);
+        }
+        let steps = Steps::new(self, program, plan)?;
+        Ok(place.get_or_init(|| steps))
     }
 
     /// The kernels of the target.
@@ -130,14 +149,31 @@ impl Bundle {
     /// # Errors
     /// No such program.
     pub fn call(&self, program: &str) -> Result<Call<'_>, RuntimeError> {
-        let found = self.manifest().program(program).ok_or_else(|| RuntimeError::NoProgram {
-            found: program.into(),
-            available: list(self.manifest().programs.iter().map(|p| p.name.as_str())),
-        })?;
+        let found = &self.manifest().programs[self.number(program)?];
         Ok(Call::new(self, found, self.plan(found)?))
     }
 
-    fn plan(&self, program: &Program) -> Result<&Template, RuntimeError> {
+    /// Prepares a program for runs on contexts of as many threads as this one has, or fewer. `sizes` are the largest
+    /// value of each of its sizes, by name: sets, dimensions, and edges as a graph's name with `.edges` behind
+    /// ([`Manifest`] lists them). Memory is asked for now, of the context's allocator if it has one.
+    ///
+    /// # Errors
+    /// No such program or size; a size without value; the kernels cannot be loaded; the plan cannot run here; memory is
+    /// short.
+    pub fn prepare(&self, program: &str, sizes: &[(&str, i64)], context: &Context) -> Result<Prepared, RuntimeError> {
+        Prepared::new(self, self.number(program)?, sizes, context)
+    }
+
+    /// The number of a program.
+    fn number(&self, program: &str) -> Result<usize, RuntimeError> {
+        let programs = &self.manifest().programs;
+        programs.iter().position(|other| other.name == program).ok_or_else(|| RuntimeError::NoProgram {
+            found: program.into(),
+            available: list(programs.iter().map(|p| p.name.as_str())),
+        })
+    }
+
+    pub(crate) fn plan(&self, program: &Program) -> Result<&Template, RuntimeError> {
         self.inner.file.plan(&program.name).ok_or_else(|| RuntimeError::Plan {
             program: program.name.clone(),
             reason: PlanProblem::Part(program.plan.clone()),

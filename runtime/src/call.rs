@@ -1,16 +1,19 @@
 //! One call of a program: inputs and outputs bound by name, sizes unified, then run.
 
-use crate::admit::first_overlap;
-use crate::array::check;
+use crate::admit::{check_instances, check_peak};
+use crate::bindings::{Bindings, tensor};
 use crate::bundle::list;
-use crate::execute::Execution;
+use crate::execute::{Execution, begins, derive, footprint};
+use crate::frame::Frame;
 use crate::hooks::ProgressSink;
-use crate::sizes::Sizes;
-use crate::{ArrayMut, ArrayRef, Bundle, CancelToken, Context, Graph, Origin, Progress, RuntimeError};
-use std::collections::BTreeMap;
+use crate::prepared::Held;
+use crate::sizes::Place;
+use crate::steps::Steps;
+use crate::{ArrayMut, ArrayRef, Bundle, CancelToken, Context, Graph, LogLevel, Progress, RuntimeError};
+use std::marker::PhantomData;
 use std::sync::Arc;
-use tiga_abi::{DType, Poly};
-use tiga_bundle::{Param, Program, Type};
+use tiga_abi::DType;
+use tiga_bundle::{Program, SymbolDecl};
 use tiga_plan::Template;
 
 /// A call under construction. Arrays are borrowed, never copied.
@@ -18,26 +21,68 @@ pub struct Call<'a> {
     pub(crate) bundle: &'a Bundle,
     pub(crate) program: &'a Program,
     pub(crate) plan: &'a Template,
-    pub(crate) graphs: BTreeMap<String, Graph>,
-    pub(crate) inputs: BTreeMap<String, ArrayRef<'a>>,
-    pub(crate) outputs: BTreeMap<String, ArrayMut<'a>>,
-    pub(crate) sizes: Sizes,
+    pub(crate) bindings: Table<'a>,
+    /// The memory of a prepared program.
+    pub(crate) held: Option<&'a mut Held>,
     pub(crate) cancel: Option<CancelToken>,
     pub(crate) progress: Option<ProgressSink>,
+    /// The arrays behind the addresses in `bindings`.
+    arrays: PhantomData<&'a mut [u8]>,
+}
+
+/// Bytes of the arrays that a program reads and writes, see [`Call::footprint`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Inputs that it uses.
+    pub inputs: u64,
+    /// Results.
+    pub results: u64,
+    /// Arrays of graphs and of what is derived of them.
+    pub graphs: u64,
+}
+
+impl Footprint {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.inputs + self.results + self.graphs
+    }
+}
+
+/// The tables of a call: its own, or those of a prepared program.
+pub(crate) enum Table<'a> {
+    Own(Box<Bindings>),
+    Prepared(&'a mut Bindings),
+}
+
+impl Table<'_> {
+    pub(crate) fn get(&self) -> &Bindings {
+        match self {
+            Table::Own(bindings) => bindings,
+            Table::Prepared(bindings) => bindings,
+        }
+    }
+
+    fn get_mut(&mut self) -> &mut Bindings {
+        match self {
+            Table::Own(bindings) => bindings,
+            Table::Prepared(bindings) => bindings,
+        }
+    }
 }
 
 impl<'a> Call<'a> {
     pub(crate) fn new(bundle: &'a Bundle, program: &'a Program, plan: &'a Template) -> Self {
-        let (graphs, inputs, outputs) = Default::default();
-        let sizes = Sizes::default();
-        Self { bundle, program, plan, graphs, inputs, outputs, sizes, cancel: None, progress: None }
+        Self::with(bundle, program, plan, Table::Own(Box::new(Bindings::new(program))), None)
     }
 
-    fn param(&self, name: &str) -> Result<&'a Param, RuntimeError> {
-        if self.graphs.contains_key(name) || self.inputs.contains_key(name) {
-            return Err(RuntimeError::BoundTwice(name.into()));
-        }
-        find(&self.program.params, "input", name, self.program)
+    pub(crate) fn with(
+        bundle: &'a Bundle,
+        program: &'a Program,
+        plan: &'a Template,
+        bindings: Table<'a>,
+        held: Option<&'a mut Held>,
+    ) -> Self {
+        Self { bundle, program, plan, bindings, held, cancel: None, progress: None, arrays: PhantomData }
     }
 
     /// Binds a graph.
@@ -45,18 +90,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// No such parameter; not a graph; a size that differs from what another input says.
     pub fn graph(&mut self, name: &str, graph: &Graph) -> Result<&mut Self, RuntimeError> {
-        let Type::Graph { src, dst, edges } = &self.param(name)?.ty else {
-            return Err(RuntimeError::Kind { parameter: name.into(), expected: "an array", found: "a graph" });
-        };
-        for (symbol, what, value) in [
-            (src, "sources", graph.num_src()),
-            (dst, "destinations", graph.num_dst()),
-            (edges, "edges", graph.num_edges()),
-        ] {
-            let origin = Origin::Graph { what, parameter: name.into() };
-            self.sizes.unify(&Poly::symbol(symbol.clone()), value as i64, origin)?;
-        }
-        self.graphs.insert(name.into(), graph.clone());
+        self.bindings.get_mut().graph(self.program, name, graph)?;
         Ok(self)
     }
 
@@ -65,11 +99,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// No such parameter; another type or shape; unaligned; a size that differs from what another input says.
     pub fn input(&mut self, name: &str, array: ArrayRef<'a>) -> Result<&mut Self, RuntimeError> {
-        let (dtype, shape) = tensor(self.param(name)?)?;
-        check_array(name, dtype, shape, array.dtype, &array.shape, array.bytes)?;
-        check_bools(name, &array)?;
-        self.unify(name, shape, &array.shape)?;
-        self.inputs.insert(name.into(), array);
+        self.bindings.get_mut().input(self.program, name, &array)?;
         Ok(self)
     }
 
@@ -78,13 +108,7 @@ impl<'a> Call<'a> {
     /// # Errors
     /// No such result; another type or shape; unaligned; a size that differs from what an input says.
     pub fn output(&mut self, name: &str, array: ArrayMut<'a>) -> Result<&mut Self, RuntimeError> {
-        if self.outputs.contains_key(name) {
-            return Err(RuntimeError::BoundTwice(name.into()));
-        }
-        let (dtype, shape) = tensor(find(&self.program.results, "result", name, self.program)?)?;
-        check_array(name, dtype, shape, array.dtype, &array.shape, array.bytes)?;
-        self.unify(name, shape, &array.shape)?;
-        self.outputs.insert(name.into(), array);
+        self.bindings.get_mut().output(self.program, name, array)?;
         Ok(self)
     }
 
@@ -93,15 +117,8 @@ impl<'a> Call<'a> {
     /// # Errors
     /// No such size; a value that differs from what an input says.
     pub fn dim(&mut self, name: &str, value: i64) -> Result<&mut Self, RuntimeError> {
-        if !self.program.symbols.iter().any(|s| &*s.name == name) {
-            return Err(RuntimeError::NoParameter {
-                program: self.program.name.clone(),
-                what: "size",
-                found: name.into(),
-                available: list(self.program.symbols.iter().map(|s| &*s.name)),
-            });
-        }
-        self.sizes.unify(&Poly::symbol(name), value, Origin::Given)?;
+        check_size(self.program, name)?;
+        self.bindings.get_mut().sizes.fix(self.program, name, value, Place::Given)?;
         Ok(self)
     }
 
@@ -117,116 +134,108 @@ impl<'a> Call<'a> {
         self
     }
 
-    fn unify(&mut self, name: &str, extents: &[Poly], shape: &[usize]) -> Result<(), RuntimeError> {
-        for (axis, (extent, value)) in extents.iter().zip(shape).enumerate() {
-            self.sizes.unify(extent, *value as i64, Origin::Axis { axis, parameter: name.into() })?;
-        }
-        Ok(())
-    }
-
     /// The shapes of the results, once all inputs are bound.
     ///
     /// # Errors
     /// Inputs are missing; a size that nothing fixes.
     pub fn result_shapes(&self) -> Result<Vec<(String, DType, Vec<usize>)>, RuntimeError> {
-        self.check_inputs()?;
+        let bindings = self.bindings.get();
+        bindings.check_inputs(self.program)?;
         let mut out = Vec::new();
         for result in &self.program.results {
             let (dtype, shape) = tensor(result)?;
-            let mut extents = Vec::new();
-            for extent in shape {
-                if let Some(symbol) = extent.symbols().into_iter().find(|s| self.sizes.get(s).is_none()) {
-                    return Err(RuntimeError::Unbound(symbol.to_string()));
-                }
-                extents.push(extent.eval(&|s| self.sizes.get(s))? as usize);
-            }
-            out.push((result.name.clone(), dtype, extents));
+            let extents = shape.iter().map(|extent| Ok(bindings.sizes.eval(self.program, extent)? as usize));
+            out.push((result.name.clone(), dtype, extents.collect::<Result<_, RuntimeError>>()?));
         }
         Ok(out)
     }
 
-    fn check_inputs(&self) -> Result<(), RuntimeError> {
-        let missing = |p: &&Param| !self.inputs.contains_key(&p.name) && !self.graphs.contains_key(&p.name);
-        let missing: Vec<&str> = self.program.params.iter().filter(missing).map(|p| p.name.as_str()).collect();
-        if missing.is_empty() { Ok(()) } else { Err(RuntimeError::Missing(list(missing.into_iter()))) }
+    /// The sizes that are known so far, by name: those that [`Bundle::prepare`] takes.
+    pub fn sizes(&self) -> impl Iterator<Item = (&str, i64)> {
+        let sizes = &self.bindings.get().sizes;
+        let known = move |(number, size): (usize, &'a SymbolDecl)| Some((&*size.name, sizes.of(number)?.0));
+        self.program.symbols.iter().enumerate().filter_map(known)
     }
 
-    /// Results share no memory with inputs or each other. The borrow checker sees to that in Rust, nobody elsewhere.
-    fn check_overlap(&self) -> Result<(), RuntimeError> {
-        let range = |bytes: &[u8]| {
-            let range = bytes.as_ptr_range();
-            range.start as usize..range.end as usize
-        };
-        let inputs = self.inputs.iter().map(|(name, array)| (name.as_str(), false, range(array.bytes)));
-        let outputs = self.outputs.iter().map(|(name, array)| (name.as_str(), true, range(array.bytes)));
-        match first_overlap(&inputs.chain(outputs).collect::<Vec<_>>()) {
-            Some((first, second)) => Err(RuntimeError::Overlap { first: first.into(), second: second.into() }),
-            None => Ok(()),
-        }
+    /// Bytes that the program cannot do without, each array once. Derives what it derives of the bound graphs.
+    ///
+    /// # Errors
+    /// As [`Call::derive`].
+    pub fn footprint(&self) -> Result<Footprint, RuntimeError> {
+        footprint(self, self.steps()?)
+    }
+
+    /// Makes now what the program derives of the bound graphs, such as their transposes, and leaves it to the first run
+    /// no more. It belongs to the graphs: later calls with the same graphs find it there. Prepared runs must find it.
+    ///
+    /// # Errors
+    /// The kernels cannot be loaded; the plan cannot run here; memory is short; cancelled.
+    pub fn derive(&mut self) -> Result<&mut Self, RuntimeError> {
+        let steps = self.steps()?;
+        derive(self, steps)?;
+        Ok(self)
+    }
+
+    fn steps(&self) -> Result<&'a Steps, RuntimeError> {
+        self.bundle.inner.steps(self.program, self.plan)
     }
 
     /// Runs the program; results stand in the bound outputs when this returns. May be called again, on any context.
     ///
     /// # Errors
-    /// Something is not bound; memory is short; the plan cannot run here; cancelled. The results are then undefined.
+    /// Something is not bound; memory is short; the plan cannot run here; cancelled; more than what the program is
+    /// prepared for. The results are then undefined.
     pub fn run(&mut self, context: &Context) -> Result<(), RuntimeError> {
-        self.check_inputs()?;
-        let unbound: Vec<&str> = self
-            .program
-            .results
-            .iter()
-            .filter(|r| !self.outputs.contains_key(&r.name))
-            .map(|r| r.name.as_str())
-            .collect();
-        if !unbound.is_empty() {
-            return Err(RuntimeError::Missing(list(unbound.into_iter())));
-        }
-        self.sizes.finish()?;
-        self.check_overlap()?;
-        Execution::new(self, context)?.run()
+        let program = self.program;
+        let bindings = self.bindings.get_mut();
+        bindings.check_inputs(program)?;
+        bindings.check_outputs(program)?;
+        bindings.sizes.finish(program)?;
+        bindings.check_overlap(program)?;
+        // The kernels are loaded when the plan is known to be sound.
+        let Some(held) = self.held.take() else {
+            let (peak, steps) = (self.prove()?, self.steps()?);
+            context.log(LogLevel::Info, || begins(self, context, peak));
+            return Execution::new(self, steps, context, &mut Frame::new(self.plan, steps), None)?.run();
+        };
+        let outcome = self.run_held(held, context);
+        held.frame.clear();
+        self.held = Some(held);
+        outcome
+    }
+
+    /// Runs in the memory of a prepared program.
+    fn run_held(&self, held: &mut Held, context: &Context) -> Result<(), RuntimeError> {
+        held.admit(self.program, &self.bindings.get().sizes, context)?;
+        context.log(LogLevel::Info, || begins(self, context, held.memory.bytes()));
+        Execution::new(self, self.steps()?, context, &mut held.frame, Some(&held.memory))?.run()
+    }
+
+    /// Proves that the plan may run at these sizes, once for them, and that there is room for what it owns: gives the
+    /// bytes.
+    fn prove(&mut self) -> Result<u64, RuntimeError> {
+        let (plan, program) = (self.plan, self.program);
+        let bindings = self.bindings.get_mut();
+        let peak = match bindings.proven {
+            Some(peak) => peak,
+            None => check_instances(plan, &|size| bindings.sizes.get(program, size))
+                .map_err(|reason| RuntimeError::Plan { program: program.name.clone(), reason })?,
+        };
+        bindings.proven = Some(peak);
+        check_peak(plan, peak, &|size| bindings.sizes.get(program, size))?;
+        Ok(peak)
     }
 }
 
-fn find<'p>(params: &'p [Param], what: &'static str, name: &str, program: &Program) -> Result<&'p Param, RuntimeError> {
-    params.iter().find(|p| p.name == name).ok_or_else(|| RuntimeError::NoParameter {
+/// The program has a size of this name.
+pub(crate) fn check_size(program: &Program, name: &str) -> Result<(), RuntimeError> {
+    if program.symbols.iter().any(|s| &*s.name == name) {
+        return Ok(());
+    }
+    Err(RuntimeError::NoParameter {
         program: program.name.clone(),
-        what,
+        what: "size",
         found: name.into(),
-        available: list(params.iter().map(|p| p.name.as_str())),
+        available: list(program.symbols.iter().map(|s| &*s.name)),
     })
-}
-
-fn tensor(param: &Param) -> Result<(DType, &[Poly]), RuntimeError> {
-    match &param.ty {
-        Type::Tensor { dtype, shape } => Ok((*dtype, shape)),
-        Type::Graph { .. } => {
-            Err(RuntimeError::Kind { parameter: param.name.clone(), expected: "a graph", found: "an array" })
-        }
-    }
-}
-
-/// Kernels look at the lowest bit of a `bool`, hosts at the whole byte: only 0 and 1 mean the same to both.
-fn check_bools(name: &str, array: &ArrayRef<'_>) -> Result<(), RuntimeError> {
-    let odd = |byte: &u8| *byte > 1;
-    match array.bytes.iter().position(odd).filter(|_| array.dtype == DType::Bool) {
-        Some(position) => Err(RuntimeError::Bool { parameter: name.into(), position, found: array.bytes[position] }),
-        None => Ok(()),
-    }
-}
-
-fn check_array(
-    name: &str,
-    dtype: DType,
-    extents: &[Poly],
-    found: DType,
-    shape: &[usize],
-    bytes: &[u8],
-) -> Result<(), RuntimeError> {
-    if found != dtype {
-        return Err(RuntimeError::DType { parameter: name.into(), expected: dtype, found });
-    }
-    if shape.len() != extents.len() {
-        return Err(RuntimeError::Rank { parameter: name.into(), expected: extents.len(), found: shape.len() });
-    }
-    check(name, dtype, shape, bytes)
 }

@@ -2,9 +2,9 @@
 
 use crate::hooks::Log;
 use crate::trace::{Span, Trace};
-use crate::workers::{Pool, Workers};
+use crate::workers::Workers;
 use crate::{Allocator, LogLevel, RuntimeError};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The order in which units are handed to workers. Nothing of it can show in results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Context {
     /// # Errors
     /// The threads cannot be started.
     pub fn new(threads: usize) -> Result<Self, RuntimeError> {
-        Ok(Self::with_workers(Workers::Pool(Pool::new(threads)?)))
+        Ok(Self::with_workers(Workers::pool(threads)?))
     }
 
     /// No pool: everything runs on the thread that calls.
@@ -72,6 +72,21 @@ impl Context {
     /// How many threads run units at once.
     pub fn threads(&self) -> usize {
         self.workers.count()
+    }
+
+    /// Copies on all threads, each its part, as kernels are run: what the machine's memory gives at most.
+    ///
+    /// # Panics
+    /// The two are not of one length.
+    pub fn copy(&self, from: &[u8], to: &mut [u8]) {
+        assert_eq!(from.len(), to.len(), "a copy has the length of what is copied");
+        let part = from.len().div_ceil(self.threads() * 8).max(1 << 16);
+        let parts: Vec<_> = from.chunks(part).zip(to.chunks_mut(part)).map(Mutex::new).collect();
+        self.workers.run(parts.len(), &|_, piece| {
+            let mut part = parts[piece].lock().unwrap_or_else(PoisonError::into_inner);
+            let (from, to) = &mut *part;
+            to.copy_from_slice(from);
+        });
     }
 
     /// Logs a line if anyone listens.

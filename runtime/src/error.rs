@@ -218,6 +218,44 @@ pub enum RuntimeError {
         /// Bytes asked for.
         bytes: u64,
     },
+    /// A size beyond what the program is prepared for.
+    #[error("{symbol} is {found} by {origin}, but the program is prepared for at most {prepared}")]
+    PreparedSize {
+        /// The size.
+        symbol: String,
+        /// Its value.
+        found: i64,
+        /// Where it was seen.
+        origin: Origin,
+        /// The largest one that is prepared.
+        prepared: i64,
+    },
+    /// A context with more threads than the program is prepared for.
+    #[error("the context has {found} threads, but the program is prepared for at most {prepared}")]
+    PreparedThreads {
+        /// Threads of the context.
+        found: usize,
+        /// Threads of that for which it was prepared.
+        prepared: usize,
+    },
+    /// A value that is larger at smaller sizes than at those that are prepared.
+    #[error(
+        "{what} needs {bytes} bytes of memory, more than the {prepared} of the sizes that the program is prepared for"
+    )]
+    PreparedBytes {
+        /// What it is for: a value with its type and shape, scratch memory.
+        what: String,
+        /// Bytes that it needs.
+        bytes: u64,
+        /// Bytes that are prepared for it.
+        prepared: u64,
+    },
+    /// A graph without something that a prepared program derives of it.
+    #[error("`{part}` is not yet derived of the graph, and a prepared run makes nothing: derive it before the run")]
+    NotDerived {
+        /// The array, as plans name it: `g.t.col`, `g.long_rows.512`.
+        part: String,
+    },
     /// The token asked for it.
     #[error("cancelled; the results are incomplete")]
     Cancelled,

@@ -1,45 +1,36 @@
 //! Executes a plan: tasks in order, loops by rotation, memory at its first writer and until its release.
 #![allow(unsafe_code)]
 
-use crate::RuntimeError;
-use crate::admit::{check_instances, check_peak, check_writes, describe};
-use crate::call::Call;
-use crate::cancel::CancelToken;
+use crate::admit::describe;
+use crate::bindings::Bindings;
+use crate::call::{Call, Footprint};
 use crate::context::Context;
 use crate::error::PlanProblem;
-use crate::graph::{Derived, Stored, Units as RowUnits};
+use crate::frame::{Deriving, Frame, Refused, Slot, division, rows};
 use crate::hooks::{LogLevel, Progress};
-use crate::launch::{Halt, Launch};
+use crate::launch::{Halt, Launch, Scratch};
 use crate::memory::{Memory, check_room};
-use crate::relations;
+use crate::prepared::HeldMemory;
+use crate::steps::{Source, Step, Steps};
 use crate::trace::{self, Launched, Work};
-use cranelift_entity::SecondaryMap;
-use std::collections::BTreeMap;
-use std::ffi::c_void;
-use std::sync::Arc;
+use crate::{CancelToken, Graph, RuntimeError};
+use cranelift_entity::EntityRef;
 use std::time::Instant;
+use tiga_bundle::Program;
 use tiga_formats::Limits;
-use tiga_plan::{Body, BodyId, Count, Owner, Relation, ResourceId, Rotation, Task, TaskKind, Template, Trip, Units};
-
-/// Where a resource is at the moment.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    address: *mut u8,
-    bytes: usize,
-}
+use tiga_plan::{Body, BodyId, Count, Owner, ResourceId, Rotation, Task, TaskKind, Template, Trip, Units};
 
 /// One run of a plan.
 pub(crate) struct Execution<'c, 'a> {
-    call: &'c mut Call<'a>,
+    call: &'c Call<'a>,
+    bindings: &'c Bindings,
     context: &'c Context,
+    program: &'a Program,
     plan: &'a Template,
-    slots: SecondaryMap<ResourceId, Option<Slot>>,
-    owned: BTreeMap<ResourceId, Memory>,
-    /// Keeps derived structures alive while their addresses are in slots.
-    rows: Vec<Arc<Stored>>,
-    units: Vec<Arc<RowUnits>>,
-    /// Whether a structure was made for what is borrowed at present.
-    made: bool,
+    steps: &'a Steps,
+    frame: &'c mut Frame,
+    /// The memory of a prepared program: nothing else may be allocated.
+    held: Option<&'c HeldMemory>,
     /// Tasks done, and how many there can be at most, if anyone wants to know.
     done: u64,
     at_most: Option<u64>,
@@ -47,23 +38,51 @@ pub(crate) struct Execution<'c, 'a> {
     launched: Option<Launched<'a>>,
 }
 
+/// Makes what a plan derives of graphs.
+pub(crate) fn derive(call: &Call<'_>, steps: &Steps) -> Result<(), RuntimeError> {
+    footprint(call, steps).map(drop)
+}
+
+/// The same, and the bytes of all that the plan borrows.
+pub(crate) fn footprint(call: &Call<'_>, steps: &Steps) -> Result<Footprint, RuntimeError> {
+    let mut frame = Frame::new(call.plan, steps);
+    let deriving = Deriving::Make(call.cancel.as_ref());
+    let mut all = Footprint::default();
+    for (number, resource) in call.plan.resources.values().enumerate() {
+        let borrowed = frame.borrow(steps, call.bindings.get(), (number, &resource.name), deriving);
+        borrowed.map_err(|refused| error(call.program, refused))?;
+        let bytes = frame.slots[number].map_or(0, |slot| slot.bytes as u64);
+        match steps.sources[number] {
+            Some(Source::Param(_)) => all.inputs += bytes,
+            Some(Source::Result(_)) => all.results += bytes,
+            Some(Source::Part(..)) => all.graphs += bytes,
+            None => {}
+        }
+    }
+    Ok(all)
+}
+
+fn error(program: &Program, refused: Refused) -> RuntimeError {
+    match refused {
+        Refused::Plan(reason) => RuntimeError::Plan { program: program.name.clone(), reason },
+        Refused::Runtime(error) => error,
+    }
+}
+
 impl<'c, 'a> Execution<'c, 'a> {
-    pub(crate) fn new(call: &'c mut Call<'a>, context: &'c Context) -> Result<Self, RuntimeError> {
-        let plan = call.plan;
-        let size = |s: &str| call.sizes.get(s);
-        let peak = check_writes(plan, call.program)
-            .and_then(|()| check_instances(plan, &size))
-            .map_err(|reason| RuntimeError::Plan { program: call.program.name.clone(), reason })?;
-        check_peak(plan, peak, &size)?;
-        context.log(LogLevel::Info, || begins(call, context, peak));
+    pub(crate) fn new(
+        call: &'c Call<'a>,
+        steps: &'a Steps,
+        context: &'c Context,
+        frame: &'c mut Frame,
+        held: Option<&'c HeldMemory>,
+    ) -> Result<Self, RuntimeError> {
+        let (program, plan, bindings) = (call.program, call.plan, call.bindings.get());
         let at_most = call.progress.as_ref().and_then(|_| tasks_at_most(plan, &plan.root));
-        let (slots, owned, rows, units) = Default::default();
         let mut execution =
-            Self { call, context, plan, slots, owned, rows, units, made: false, done: 0, at_most, launched: None };
-        for (id, resource) in &plan.resources {
-            if resource.owner == Owner::Borrowed || resource.owner == Owner::Derived {
-                execution.slots[id] = execution.borrow_traced(&resource.name)?;
-            }
+            Self { call, bindings, context, program, plan, steps, frame, held, done: 0, at_most, launched: None };
+        for (number, resource) in plan.resources.values().enumerate() {
+            execution.borrow_traced(number, &resource.name)?;
         }
         Ok(execution)
     }
@@ -71,7 +90,7 @@ impl<'c, 'a> Execution<'c, 'a> {
     pub(crate) fn run(&mut self) -> Result<(), RuntimeError> {
         let (plan, start) = (self.plan, Instant::now());
         let begun = self.context.begin();
-        let outcome = self.body(&plan.root);
+        let outcome = self.body(plan.bodies.len());
         self.context.end(begun, || Work::Run { program: &plan.program });
         outcome?;
         let program = || format!("`{}` is done after {:.3} ms", plan.program, start.elapsed().as_secs_f64() * 1e3);
@@ -84,6 +103,20 @@ impl<'c, 'a> Execution<'c, 'a> {
         self.call.cancel.as_ref().map_or(Ok(()), CancelToken::check)
     }
 
+    /// The value of a size.
+    fn size(&self) -> impl Fn(&str) -> Option<i64> + use<'c, 'a> {
+        let (bindings, program) = (self.bindings, self.program);
+        move |size: &str| bindings.sizes.get(program, size)
+    }
+
+    /// What happens to structures that graphs lack.
+    fn deriving(&self) -> Deriving<'c> {
+        match self.held {
+            Some(_) => Deriving::Find,
+            None => Deriving::Make(self.call.cancel.as_ref()),
+        }
+    }
+
     /// Counts a task, and says so.
     fn report(&mut self, task: &str) {
         self.done += 1;
@@ -93,69 +126,29 @@ impl<'c, 'a> Execution<'c, 'a> {
     }
 
     fn problem(&self, reason: PlanProblem) -> RuntimeError {
-        RuntimeError::Plan { program: self.call.program.name.clone(), reason }
+        RuntimeError::Plan { program: self.program.name.clone(), reason }
     }
 
-    /// [`Self::borrow`], with a span if something was derived for it.
-    fn borrow_traced(&mut self, name: &'a str) -> Result<Option<Slot>, RuntimeError> {
+    /// Finds an array that the plan borrows, with a span if something was derived for it.
+    fn borrow_traced(&mut self, number: usize, name: &str) -> Result<(), RuntimeError> {
         let begun = self.context.begin();
-        self.made = false;
-        let outcome = self.borrow(name);
-        if self.made || outcome.is_err() {
+        let outcome = self.frame.borrow(self.steps, self.bindings, (number, name), self.deriving());
+        if !matches!(outcome, Ok(false)) {
             self.context.end(begun, || Work::Derive { part: name });
         }
-        outcome
+        outcome.map(drop).map_err(|refused| error(self.program, refused))
     }
 
-    /// The caller's memory of a name, or an array of a graph. Handles that rotate have none before their loop runs.
-    fn borrow(&mut self, name: &str) -> Result<Option<Slot>, RuntimeError> {
-        if let Some(array) = self.call.outputs.get_mut(name) {
-            return Ok(Some(Slot { address: array.bytes.as_mut_ptr(), bytes: array.bytes.len() }));
-        }
-        if let Some(array) = self.call.inputs.get(name) {
-            // Kernels only read what the plan only reads; the verifier of templates has checked the modes.
-            return Ok(Some(Slot { address: array.bytes.as_ptr().cast_mut(), bytes: array.bytes.len() }));
-        }
-        let Some((relation, part)) = Relation::of_resource(name) else { return Ok(None) };
-        let Some(Derived { parts: stored, made }) = self.stored(&relation)? else { return Ok(None) };
-        self.made = made;
-        let unknown = || PlanProblem::Part(name.to_owned());
-        if let Some((part, leaf)) = part.split_once('.') {
-            let leaf: i64 = leaf.parse().ok().filter(|n| *n > 0).ok_or_else(|| self.problem(unknown()))?;
-            let Derived { parts: units, made } = stored.units(leaf, self.call.cancel.as_ref())?;
-            self.made |= made;
-            let slot = match part {
-                "long_rows" => slot_of(&units.long_rows),
-                "leaf_base" => slot_of(&units.leaf_base),
-                "leaf_row" => slot_of(&units.leaf_row),
-                _ => return Err(self.problem(unknown())),
-            };
-            self.units.push(units);
-            return Ok(Some(slot));
-        }
-        let rows = &stored.rows;
-        let slot = match (part, &rows.perm) {
-            ("row_ptr", _) => slot_of(&rows.row_ptr),
-            ("col", _) => slot_of(&rows.col),
-            ("perm", Some(perm)) => slot_of(perm),
-            _ => return Err(self.problem(unknown())),
-        };
-        self.rows.push(stored);
-        Ok(Some(slot))
-    }
-
-    /// A relation of this program's graphs, built if it must be.
-    fn stored(&self, relation: &Relation) -> Result<Option<Derived<Stored>>, RuntimeError> {
-        let graphs = |name: &str| self.call.graphs.get(name).cloned();
-        relations::stored(relation, &graphs, self.call.cancel.as_ref())
-    }
-
-    fn body(&mut self, body: &'a Body) -> Result<(), RuntimeError> {
-        for task in body.tasks.values() {
+    /// Runs a body by its number; the root's follows those of the others.
+    fn body(&mut self, number: usize) -> Result<(), RuntimeError> {
+        let plan = self.plan;
+        let body = if number == plan.bodies.len() { &plan.root } else { &plan.bodies[BodyId::new(number)] };
+        for (id, task) in &body.tasks {
             self.look()?;
             let begun = self.context.begin();
             self.launched = None;
-            let outcome = self.allocate_written(task).and_then(|()| self.task(task));
+            let step = self.steps.step(number, id);
+            let outcome = self.allocate_written(task).and_then(|()| self.task(task, step));
             let kernel = self.launched.take();
             self.context.end(begun, || Work::Task {
                 task: &task.name,
@@ -173,7 +166,7 @@ impl<'c, 'a> Execution<'c, 'a> {
     fn allocate_written(&mut self, task: &Task) -> Result<(), RuntimeError> {
         for access in &task.accesses {
             let resource = &self.plan.resources[access.resource];
-            let absent = self.slots[access.resource].is_none();
+            let absent = self.frame.slots[access.resource.index()].is_none();
             if resource.owner == Owner::Owned && absent && access.mode.writes() && task.kind != TaskKind::Release {
                 self.allocate(access.resource)?;
             }
@@ -182,35 +175,48 @@ impl<'c, 'a> Execution<'c, 'a> {
     }
 
     fn allocate(&mut self, id: ResourceId) -> Result<(), RuntimeError> {
-        let resource = &self.plan.resources[id];
-        let size = |s: &str| self.call.sizes.get(s);
+        let (resource, size) = (&self.plan.resources[id], self.size());
         let bytes = resource.capacity.eval(&size)? as usize;
-        let memory = Memory::new(bytes, self.context.allocator.as_ref());
-        let memory = memory.ok_or_else(|| self.short(bytes as u64, describe(resource, &size)))?;
-        self.slots[id] = Some(Slot { address: memory.address(), bytes });
-        self.owned.insert(id, memory);
+        let what = || describe(resource, &size);
+        let slot = match self.held {
+            Some(held) => held.slot(id, bytes as u64).map_err(|prepared| RuntimeError::PreparedBytes {
+                what: what(),
+                bytes: bytes as u64,
+                prepared,
+            })?,
+            None => {
+                let memory = Memory::new(bytes, self.context.allocator.as_ref());
+                let memory = memory.ok_or_else(|| self.short(bytes as u64, what()))?;
+                let address = memory.address();
+                self.frame.owned[id.index()] = Some(memory);
+                Slot { address, bytes }
+            }
+        };
+        self.frame.slots[id.index()] = Some(slot);
         Ok(())
     }
 
     fn slot(&self, id: ResourceId) -> Result<Slot, RuntimeError> {
         let name = || self.plan.resources[id].name.clone();
-        self.slots[id].ok_or_else(|| self.problem(PlanProblem::Unwritten(name())))
+        self.frame.slots[id.index()].ok_or_else(|| self.problem(PlanProblem::Unwritten(name())))
     }
 
-    fn task(&mut self, task: &'a Task) -> Result<(), RuntimeError> {
+    fn task(&mut self, task: &'a Task, step: Option<&'a Step>) -> Result<(), RuntimeError> {
         match &task.kind {
-            TaskKind::Kernel { symbol, units, .. } => self.kernel(task, symbol, units),
+            TaskKind::Kernel { symbol, units, .. } => match step {
+                Some(step) => self.kernel(step, units),
+                None => Err(self.problem(PlanProblem::Kernel(symbol.clone()))),
+            },
             TaskKind::Loop { body, rotate, trip } => self.run_loop(*body, rotate, trip),
             TaskKind::Branch { condition, then_body, else_body } => {
                 let side = if self.bool(*condition)? { *then_body } else { *else_body };
-                let plan = self.plan;
-                self.body(&plan.bodies[side])
+                self.body(side.index())
             }
             TaskKind::Copy => self.copy(task.args[0].resource, task.args[1].resource),
             TaskKind::Release => {
-                let id = task.args[0].resource;
-                self.slots[id] = None;
-                self.owned.remove(&id);
+                let number = task.args[0].resource.index();
+                self.frame.slots[number] = None;
+                self.frame.owned[number] = None;
                 Ok(())
             }
             // Derived structures were built when the graph's arrays were borrowed.
@@ -222,35 +228,42 @@ impl<'c, 'a> Execution<'c, 'a> {
         }
     }
 
-    fn kernel(&mut self, task: &Task, symbol: &'a str, units: &Units) -> Result<(), RuntimeError> {
-        let bundle = self.call.bundle;
-        let manifest = bundle.manifest();
-        let kernel = manifest.kernel(symbol).ok_or_else(|| self.problem(PlanProblem::Kernel(symbol.into())))?;
-        let size = |s: &str| self.call.sizes.get(s);
-        let variant = kernel.select(&size).ok_or_else(|| self.problem(PlanProblem::Variant(symbol.into())))?;
-        let entry = bundle.inner.library()?.kernel(&variant.entry);
-        let entry = entry.ok_or_else(|| self.problem(PlanProblem::Entry(variant.entry.clone())))?;
-        let mut sym = Vec::new();
-        for name in &kernel.syms {
-            sym.push(size(name).ok_or_else(|| RuntimeError::Unbound(name.to_string()))?);
+    fn kernel(&mut self, step: &'a Step, units: &Units) -> Result<(), RuntimeError> {
+        let kernel = &self.call.bundle.manifest().kernels[step.kernel];
+        let (symbol, size) = (&kernel.symbol, self.size());
+        let variant = kernel.variants.iter().position(|variant| variant.guard.holds(&size));
+        let variant = variant.ok_or_else(|| self.problem(PlanProblem::Variant(symbol.clone())))?;
+        self.frame.syms.clear();
+        for (number, name) in step.syms.iter().zip(&kernel.syms) {
+            let value = self.bindings.sizes.of(*number);
+            self.frame.syms.push(value.ok_or_else(|| RuntimeError::Unbound(name.to_string()))?.0);
         }
-        let mut ptr: Vec<*mut c_void> = Vec::new();
-        for pointer in &kernel.ptrs {
-            let arg = task.args.iter().find(|a| a.parameter == pointer.parameter);
-            let arg = arg.ok_or_else(|| {
-                self.problem(PlanProblem::Argument { kernel: symbol.into(), argument: pointer.parameter.clone() })
-            })?;
-            ptr.push(self.slot(arg.resource)?.address.cast());
+        self.frame.ptrs.clear();
+        for id in &step.ptrs {
+            let slot = self.slot(*id)?;
+            self.frame.ptrs.push(slot.address.cast());
         }
-        let scratch = kernel.scratch.eval(&size)? as usize;
-        let count = self.unit_count(units)?;
+        let count = self.unit_count(step, units)?;
+        let bytes = kernel.scratch.eval(&size)? as u64;
         let workers = (self.context.threads() as u64).min(count.max(1) as u64);
-        let all = (scratch as u64).saturating_mul(workers);
+        let all = bytes.saturating_mul(workers);
         let what = || format!("the scratch memory of kernel `{symbol}` for {workers} threads");
-        check_room(all, what)?;
-        let launch = Launch { symbol, kernel: entry, sym, ptr, scratch };
-        self.launched = Some(Launched { symbol, entry: &variant.entry, units: count });
-        self.context.log(LogLevel::Debug, || format!("kernel `{symbol}` as `{}`: {count} units", variant.entry));
+        let scratch = match self.held {
+            Some(held) => held.scratch(bytes).map_err(|prepared| RuntimeError::PreparedBytes {
+                what: what(),
+                bytes: all,
+                prepared,
+            })?,
+            None => {
+                check_room(all, what)?;
+                Scratch::Fresh(bytes as usize)
+            }
+        };
+        let entry = &kernel.variants[variant].entry;
+        self.launched = Some(Launched { symbol, entry, units: count });
+        self.context.log(LogLevel::Debug, || format!("kernel `{symbol}` as `{entry}`: {count} units"));
+        let (sym, ptr) = (&self.frame.syms, &self.frame.ptrs);
+        let launch = Launch { symbol, kernel: step.entries[variant], sym, ptr, scratch };
         launch.run(count, self.context, self.call.cancel.as_ref()).map_err(|halt| match halt {
             Halt::Memory => self.short(all, what()),
             Halt::Cancelled => RuntimeError::Cancelled,
@@ -265,20 +278,18 @@ impl<'c, 'a> Execution<'c, 'a> {
         }
     }
 
-    fn unit_count(&self, units: &Units) -> Result<i64, RuntimeError> {
-        let size = |s: &str| self.call.sizes.get(s);
-        let of = |text: &str, leaf: i64| {
-            let stored = Relation::parse(text).map(|relation| self.stored(&relation)).transpose()?.flatten();
-            let stored = stored.ok_or_else(|| self.problem(PlanProblem::Part(text.to_owned())))?;
-            stored.parts.units(leaf, self.call.cancel.as_ref()).map(|units| units.parts)
+    fn unit_count(&self, step: &Step, units: &Units) -> Result<i64, RuntimeError> {
+        let (relation, leaf) = match units {
+            Units::Leaves { relation, leaf } | Units::LongRows { relation, leaf } => (relation, *leaf),
+            plain => return Ok(plain.count(&self.size())?.unwrap_or(0)),
         };
-        Ok(match units {
-            Units::Once => 1,
-            Units::Rows(rows) => rows.eval(&size)?,
-            Units::Blocks { extent, size: block } => (extent.eval(&size)? as u64).div_ceil(*block as u64) as i64,
-            Units::Leaves { relation, leaf } => of(relation, *leaf)?.leaf_row.len() as i64,
-            Units::LongRows { relation, leaf } => of(relation, *leaf)?.long_rows.len() as i64,
-        })
+        let unknown = || self.problem(PlanProblem::Part(relation.clone()));
+        let key = &self.steps.relations[step.relation.ok_or_else(unknown)?];
+        let graphs: &[Option<Graph>] = &self.bindings.graphs;
+        let stored = rows(key, relation, graphs, self.deriving())?.ok_or_else(unknown)?;
+        let parts = division(&stored.parts, leaf, relation, self.deriving())?.parts;
+        let long = matches!(units, Units::LongRows { .. });
+        Ok(if long { parts.long_rows.len() } else { parts.leaf_row.len() } as i64)
     }
 
     fn run_loop(&mut self, body: BodyId, rotate: &[Rotation], trip: &Trip) -> Result<(), RuntimeError> {
@@ -288,10 +299,10 @@ impl<'c, 'a> Execution<'c, 'a> {
         };
         for rotation in rotate {
             for id in [rotation.a, rotation.b] {
-                if self.plan.resources[id].owner != Owner::Owned {
-                    return Err(self.problem(PlanProblem::Rotation(self.plan.resources[id].name.clone())));
+                if plan.resources[id].owner != Owner::Owned {
+                    return Err(self.problem(PlanProblem::Rotation(plan.resources[id].name.clone())));
                 }
-                if self.slots[id].is_none() {
+                if self.frame.slots[id.index()].is_none() {
                     self.allocate(id)?;
                 }
             }
@@ -305,29 +316,22 @@ impl<'c, 'a> Execution<'c, 'a> {
             }
             self.look()?;
             for rotation in rotate {
-                self.slots[rotation.read] = self.slots[rotation.a];
-                self.slots[rotation.write] = self.slots[rotation.b];
+                let slots = &mut self.frame.slots;
+                slots[rotation.read.index()] = slots[rotation.a.index()];
+                slots[rotation.write.index()] = slots[rotation.b.index()];
             }
             let begun = self.context.begin();
-            let outcome = self.body(&plan.bodies[body]);
+            let outcome = self.body(body.index());
             self.context.end(begun, || Work::Round { body: &plan.bodies[body].name, round });
             outcome?;
             for rotation in rotate {
-                self.swap(rotation.a, rotation.b);
+                // The memory of the two goes the other way round.
+                self.frame.slots.swap(rotation.a.index(), rotation.b.index());
+                self.frame.owned.swap(rotation.a.index(), rotation.b.index());
             }
             round += 1;
         }
         Ok(())
-    }
-
-    /// Exchanges the memory of two resources.
-    fn swap(&mut self, a: ResourceId, b: ResourceId) {
-        let (first, second) = (self.slots[a], self.slots[b]);
-        self.slots[a] = second;
-        self.slots[b] = first;
-        let (first, second) = (self.owned.remove(&a), self.owned.remove(&b));
-        self.owned.extend(second.map(|memory| (a, memory)));
-        self.owned.extend(first.map(|memory| (b, memory)));
     }
 
     fn copy(&mut self, source: ResourceId, destination: ResourceId) -> Result<(), RuntimeError> {
@@ -359,8 +363,12 @@ impl<'c, 'a> Execution<'c, 'a> {
 }
 
 /// The line that opens a run.
-fn begins(call: &Call<'_>, context: &Context, peak: u64) -> String {
-    let sizes = call.program.symbols.iter().map(|s| format!("{} = {}", s.name, call.sizes.get(&s.name).unwrap_or(0)));
+pub(crate) fn begins(call: &Call<'_>, context: &Context, peak: u64) -> String {
+    let sizes = call
+        .program
+        .symbols
+        .iter()
+        .map(|s| format!("{} = {}", s.name, call.bindings.get().sizes.get(call.program, &s.name).unwrap_or(0)));
     let (program, sizes) = (&call.program.name, sizes.collect::<Vec<_>>().join(", "));
     format!("`{program}` with {sizes} on {} threads, {peak} bytes of temporaries", context.threads())
 }
@@ -382,8 +390,4 @@ fn tasks_at_most(plan: &Template, body: &Body) -> Option<u64> {
         tasks = tasks.saturating_add(below).saturating_add(1);
     }
     Some(tasks)
-}
-
-fn slot_of<T>(values: &[T]) -> Slot {
-    Slot { address: values.as_ptr().cast_mut().cast(), bytes: std::mem::size_of_val(values) }
 }

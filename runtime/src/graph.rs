@@ -1,6 +1,6 @@
 //! Graph handles: a validated CSR relation, and the structures derived from it, built once.
 
-use crate::memory::check_room;
+use crate::memory::{Buffer, check_room};
 use crate::relations::Made;
 use crate::{CancelToken, RuntimeError};
 use std::collections::BTreeMap;
@@ -42,10 +42,10 @@ pub(crate) struct Stored {
 #[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) num_src: usize,
-    pub(crate) row_ptr: Vec<i64>,
-    pub(crate) col: Vec<i32>,
+    pub(crate) row_ptr: Buffer<i64>,
+    pub(crate) col: Buffer<i32>,
     /// The number of the edge at each position, where it is not the position. Ascending in each row.
-    pub(crate) perm: Option<Vec<i64>>,
+    pub(crate) perm: Option<Buffer<i64>>,
 }
 
 /// Rows longer than a leaf, and their leaves.
@@ -67,12 +67,13 @@ impl Graph {
             return Err(RuntimeError::WideColumns { nodes });
         }
         let (rows, edges) = (csr.num_dst() as u64 + 1, csr.num_edges() as u64);
-        check_room(8 * rows + 4 * edges, || format!("a graph of {edges} edges"))?;
+        let what = || format!("a graph of {edges} edges");
+        check_room(8 * rows + 4 * edges, what)?;
         let col = match csr.col() {
-            Indices::I32(col) => col.clone(),
-            Indices::I64(col) => col.iter().map(|c| *c as i32).collect(),
-        };
-        let row_ptr = csr.row_ptr().to_vec();
+            Indices::I32(col) => Buffer::of(col.iter().copied(), what),
+            Indices::I64(col) => Buffer::of(col.iter().map(|c| *c as i32), what),
+        }?;
+        let row_ptr = Buffer::of(csr.row_ptr().iter().copied(), what)?;
         let plain = Arc::new(Stored::new(Rows { num_src: csr.num_src(), row_ptr, col, perm: None }));
         let inner = Inner { plain, transposed: Mutex::new(None), made: Mutex::new(Vec::new()) };
         Ok(Self { inner: Arc::new(inner) })
@@ -93,6 +94,14 @@ impl Graph {
         self.inner.plain.rows.col.len()
     }
 
+    /// The graph or its transpose, if it is made. Allocates nothing.
+    pub(crate) fn found(&self, transposed: bool) -> Option<Arc<Stored>> {
+        if !transposed {
+            return Some(self.inner.plain.clone());
+        }
+        self.inner.transposed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The graph or its transpose, which is made once. Nothing is kept of one that was cancelled.
     pub(crate) fn stored(
         &self,
@@ -100,8 +109,8 @@ impl Graph {
         cancel: Option<&CancelToken>,
     ) -> Result<Derived<Stored>, RuntimeError> {
         let plain = &self.inner.plain;
-        if !transposed {
-            return Ok(Derived { parts: plain.clone(), made: false });
+        if let Some(parts) = self.found(transposed) {
+            return Ok(Derived { parts, made: false });
         }
         // A poisoned lock means that a builder panicked; it holds either nothing or a finished structure.
         let mut slot = self.inner.transposed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,6 +155,11 @@ impl Stored {
         Self { rows, units: Mutex::new(BTreeMap::new()) }
     }
 
+    /// The long rows and their leaves, if they are made. Allocates nothing.
+    pub(crate) fn found_units(&self, leaf: i64) -> Option<Arc<Units>> {
+        self.units.lock().unwrap_or_else(PoisonError::into_inner).get(&leaf).cloned()
+    }
+
     /// The long rows and their leaves, which are made once for each size of leaf.
     pub(crate) fn units(&self, leaf: i64, cancel: Option<&CancelToken>) -> Result<Derived<Units>, RuntimeError> {
         let rows = &self.rows;
@@ -184,8 +198,9 @@ impl Rows {
 
     /// The stable transpose of a graph: within a row, edges keep the order of the original traversal.
     fn transpose(&self, cancel: Option<&CancelToken>) -> Result<Rows, RuntimeError> {
-        let num_dst = self.row_ptr.len() - 1;
-        let mut row_ptr = vec![0i64; self.num_src + 1];
+        let (num_dst, edges) = (self.num_dst(), self.col.len());
+        let what = || format!("the transpose of a graph of {edges} edges");
+        let mut row_ptr = Buffer::zeroed(self.num_src + 1, what)?;
         for (edge, col) in self.col.iter().enumerate() {
             look(edge, cancel)?;
             row_ptr[*col as usize + 1] += 1;
@@ -193,13 +208,13 @@ impl Rows {
         for i in 0..self.num_src {
             row_ptr[i + 1] += row_ptr[i];
         }
-        let mut next = row_ptr.clone();
-        let mut col = vec![0i32; self.col.len()];
-        let mut perm = vec![0i64; self.col.len()];
+        let mut next = Buffer::of(row_ptr.iter().copied(), what)?;
+        let mut col = Buffer::zeroed(edges, what)?;
+        let mut perm = Buffer::zeroed(edges, what)?;
         for row in 0..num_dst {
             for edge in self.row_ptr[row]..self.row_ptr[row + 1] {
                 look(edge as usize, cancel)?;
-                let place = &mut next[self.col[edge as usize] as usize];
+                let place: &mut i64 = &mut next[self.col[edge as usize] as usize];
                 col[*place as usize] = row as i32;
                 perm[*place as usize] = edge;
                 *place += 1;
@@ -242,8 +257,8 @@ mod tests {
     fn the_transpose_is_stable_and_remembers_edges() {
         let stored = graph().stored(true, None).unwrap().parts;
         let rows = &stored.rows;
-        assert_eq!(rows.row_ptr, [0, 2, 4, 5]);
-        assert_eq!(rows.col, [0, 2, 1, 2, 0]);
+        assert_eq!(*rows.row_ptr, [0, 2, 4, 5]);
+        assert_eq!(*rows.col, [0, 2, 1, 2, 0]);
         assert_eq!(rows.perm.as_deref(), Some(&[0, 3, 2, 4, 1][..]));
     }
 
@@ -262,7 +277,7 @@ mod tests {
         token.cancel();
         assert!(matches!(graph.stored(true, Some(&token)), Err(RuntimeError::Cancelled)));
         assert!(matches!(plain(&graph).units(1, Some(&token)), Err(RuntimeError::Cancelled)));
-        assert_eq!(graph.stored(true, Some(&CancelToken::new())).unwrap().parts.rows.col, [0, 2, 1, 2, 0]);
+        assert_eq!(*graph.stored(true, Some(&CancelToken::new())).unwrap().parts.rows.col, [0, 2, 1, 2, 0]);
         assert_eq!(plain(&graph).units(1, None).unwrap().parts.long_rows, [0, 2]);
     }
 
@@ -272,7 +287,7 @@ mod tests {
             let csr = Csr::from_csr(vec![0, 1], Indices::I64(vec![source]), Some(num_src)).unwrap();
             Graph::new(&csr)
         };
-        assert_eq!(plain(&wide(2, 3).unwrap()).rows.col, [2]);
+        assert_eq!(*plain(&wide(2, 3).unwrap()).rows.col, [2]);
         assert!(matches!(wide(1 << 31, (1 << 31) + 1), Err(RuntimeError::WideColumns { .. })));
     }
 

@@ -6,10 +6,9 @@ use crate::context::{Context, UnitOrder};
 use crate::float_env::FloatEnv;
 use crate::memory::Memory;
 use crate::trace::Work;
-use crate::workers::Workers;
-use rayon::prelude::*;
 use std::ffi::c_void;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tiga_abi::{KernelArgs, KernelFn};
 
@@ -18,9 +17,18 @@ pub(crate) struct Launch<'t> {
     /// As the plan names it.
     pub(crate) symbol: &'t str,
     pub(crate) kernel: KernelFn,
-    pub(crate) sym: Vec<i64>,
-    pub(crate) ptr: Vec<*mut c_void>,
-    pub(crate) scratch: usize,
+    pub(crate) sym: &'t [i64],
+    pub(crate) ptr: &'t [*mut c_void],
+    pub(crate) scratch: Scratch,
+}
+
+/// Where the private memory of a worker comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scratch {
+    /// So many bytes are asked for, and given back.
+    Fresh(usize),
+    /// It is there: that of the first worker, and bytes from one to the next.
+    Held { first: *mut u8, stride: usize },
 }
 
 /// Why a kernel did not run to its end.
@@ -37,42 +45,62 @@ struct Shared<'a> {
     launch: &'a Launch<'a>,
     context: &'a Context,
     cancel: Option<&'a CancelToken>,
+    /// Whether memory was short for a worker.
+    short: AtomicBool,
+    /// Whether a worker has seen that the token asks.
+    cancelled: AtomicBool,
 }
-// SAFETY: see above; the vectors themselves are only read.
+// SAFETY: see above; the tables themselves are only read.
 unsafe impl Sync for Shared<'_> {}
 
 impl Shared<'_> {
-    /// Runs some units, and says so.
-    fn run(&self, units: Range<i64>) -> Result<(), Halt> {
+    /// Runs some units, unless others have halted, and says so.
+    fn run(&self, worker: usize, units: Range<i64>) {
+        if self.short.load(Ordering::Relaxed) || self.cancelled.load(Ordering::Relaxed) {
+            return;
+        }
         let begun = self.context.begin();
-        let outcome = self.run_units(units.clone());
+        let outcome = self.run_units(worker, units.clone());
         self.context.end(begun, || Work::Chunk { kernel: self.launch.symbol, units });
-        outcome
+        match outcome {
+            Ok(()) => {}
+            Err(Halt::Memory) => self.short.store(true, Ordering::Relaxed),
+            Err(Halt::Cancelled) => self.cancelled.store(true, Ordering::Relaxed),
+        }
     }
 
     /// Runs some units.
-    fn run_units(&self, units: Range<i64>) -> Result<(), Halt> {
+    fn run_units(&self, worker: usize, units: Range<i64>) -> Result<(), Halt> {
         let launch = self.launch;
-        let scratch = Memory::new(launch.scratch, self.context.allocator.as_ref()).ok_or(Halt::Memory)?;
+        let (fresh, scratch) = match launch.scratch {
+            Scratch::Held { first, stride } => (None, first.wrapping_add(stride * worker)),
+            Scratch::Fresh(bytes) => {
+                let memory = Memory::new(bytes, self.context.allocator.as_ref()).ok_or(Halt::Memory)?;
+                let address = memory.address();
+                (Some(memory), address)
+            }
+        };
         let args = KernelArgs {
             sym: launch.sym.as_ptr(),
             ptr: launch.ptr.as_ptr(),
             scalar: std::ptr::null(),
-            scratch: scratch.address().cast(),
+            scratch: scratch.cast(),
         };
-        let _env = FloatEnv::set();
+        let env = FloatEnv::set();
         let run = |units: Range<i64>| {
             // SAFETY: the arrays have the capacities that the plan computed from the sizes passed, graphs were
             // validated, and scratch is this worker's own.
             unsafe { (launch.kernel)(&args, units.start, units.end) };
         };
-        match self.cancel {
+        let outcome = match self.cancel {
             Some(cancel) => in_slices(units, cancel, run),
             None => {
                 run(units);
                 Ok(())
             }
-        }
+        };
+        drop((env, fresh));
+        outcome
     }
 }
 
@@ -98,33 +126,58 @@ fn in_slices(mut units: Range<i64>, cancel: &CancelToken, run: impl Fn(Range<i64
 impl Launch<'_> {
     /// Runs the units `0..count`.
     pub(crate) fn run(&self, count: i64, context: &Context, cancel: Option<&CancelToken>) -> Result<(), Halt> {
-        let shared = Shared { launch: self, context, cancel };
+        let (short, cancelled) = Default::default();
+        let shared = Shared { launch: self, context, cancel, short, cancelled };
         if count <= 0 {
             return Ok(());
         }
-        let runs = cut(count, context);
-        match &context.workers {
-            Workers::Pool(pool) if runs.len() > 1 => {
-                pool.rayon.install(|| runs.into_par_iter().try_for_each(|units| shared.run(units)))
-            }
-            _ => runs.into_iter().try_for_each(|units| shared.run(units)),
+        let cut = Cut::new(count, context);
+        context.workers.run(cut.pieces(), &|worker, piece| shared.run(worker, cut.piece(piece)));
+        if shared.short.into_inner() {
+            return Err(Halt::Memory);
         }
+        if shared.cancelled.into_inner() { Err(Halt::Cancelled) } else { Ok(()) }
     }
 }
 
 /// Units below which cutting costs more than it gains.
 const SMALL: i64 = 1024;
 
-/// Runs of units.
-fn cut(count: i64, context: &Context) -> Vec<Range<i64>> {
-    match context.order {
-        UnitOrder::Ascending => {
-            let pieces =
-                if context.threads() == 1 { 1 } else { (context.threads() as i64 * 8).min(count / SMALL).max(1) };
-            let at = |i: i64| (i128::from(count) * i128::from(i) / i128::from(pieces)) as i64;
-            (0..pieces).map(|i| at(i)..at(i + 1)).collect()
+/// Units cut into runs.
+enum Cut {
+    /// So many units in so many runs of nearly the same length.
+    Equal(i64, usize),
+    /// As they are.
+    Given(Vec<Range<i64>>),
+}
+
+impl Cut {
+    fn new(count: i64, context: &Context) -> Self {
+        match context.order {
+            UnitOrder::Ascending => {
+                let threads = context.threads() as i64;
+                let pieces = if threads == 1 { 1 } else { (threads * 8).min(count / SMALL).max(1) };
+                Cut::Equal(count, pieces as usize)
+            }
+            UnitOrder::Shuffled(seed) => Cut::Given(shuffled(count, seed)),
         }
-        UnitOrder::Shuffled(seed) => shuffled(count, seed),
+    }
+
+    fn pieces(&self) -> usize {
+        match self {
+            Cut::Equal(_, pieces) => *pieces,
+            Cut::Given(runs) => runs.len(),
+        }
+    }
+
+    fn piece(&self, piece: usize) -> Range<i64> {
+        match self {
+            Cut::Equal(count, pieces) => {
+                let at = |i: usize| (i128::from(*count) * i as i128 / *pieces as i128) as i64;
+                at(piece)..at(piece + 1)
+            }
+            Cut::Given(runs) => runs[piece].clone(),
+        }
     }
 }
 
@@ -159,7 +212,8 @@ mod tests {
         for threads in [1, 3, 7] {
             let context = Context::new(threads).unwrap();
             for count in [1, 1023, 2048, 100_003] {
-                let units: Vec<i64> = cut(count, &context).into_iter().flatten().collect();
+                let cut = Cut::new(count, &context);
+                let units: Vec<i64> = (0..cut.pieces()).flat_map(|piece| cut.piece(piece)).collect();
                 assert_eq!(units, (0..count).collect::<Vec<_>>(), "{threads} threads");
             }
         }

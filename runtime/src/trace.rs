@@ -1,7 +1,6 @@
 //! What took how long in a run, and on which thread: spans, told as they end.
 
 use crate::context::Context;
-use crate::workers::Workers;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -128,11 +127,7 @@ impl Context {
     pub(crate) fn end<'t>(&self, begun: Begun, work: impl FnOnce() -> Work<'t>) {
         if let (Some(Trace(sink)), Some(start)) = (&self.trace, begun.0) {
             let end = Instant::now();
-            let worker = match &self.workers {
-                Workers::Pool(pool) => pool.rayon.current_thread_index(),
-                Workers::Caller => None,
-            };
-            sink(&Span { work: work(), worker, start, end });
+            sink(&Span { work: work(), worker: self.workers.current(), start, end });
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Threads that run kernels: a pool of their own, or the thread that calls.
 
 use crate::RuntimeError;
-use std::thread::{Builder, JoinHandle};
+use crate::pool::Pool;
 
-/// Who runs units.
+/// Who runs pieces of work.
 #[derive(Debug)]
 pub(crate) enum Workers {
     /// A pool.
@@ -12,47 +12,38 @@ pub(crate) enum Workers {
     Caller,
 }
 
-/// A thread pool whose threads have ended when it is gone: a host may then unload the library.
-#[derive(Debug)]
-pub(crate) struct Pool {
-    // Before `threads`: they end when the pool is dropped.
-    pub(crate) rayon: rayon::ThreadPool,
-    _threads: Threads,
-}
-
-/// Threads that are waited for.
-#[derive(Debug, Default)]
-struct Threads(Vec<JoinHandle<()>>);
-
-impl Drop for Threads {
-    fn drop(&mut self) {
-        for thread in self.0.drain(..) {
-            // A worker that panicked has handed its panic to the caller already.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Pool {
-    /// A pool of `threads` workers; 0 means one for each core.
-    pub(crate) fn new(threads: usize) -> Result<Self, RuntimeError> {
-        let mut started = Threads::default();
-        let builder = rayon::ThreadPoolBuilder::new().num_threads(threads).spawn_handler(|worker| {
-            let name = format!("tiga-{}", worker.index());
-            started.0.push(Builder::new().name(name).spawn(|| worker.run())?);
-            Ok(())
-        });
-        let rayon = builder.build().map_err(|e| RuntimeError::Threads { threads, reason: e.to_string() })?;
-        Ok(Self { rayon, _threads: started })
-    }
-}
-
 impl Workers {
-    /// How many threads run units at once.
+    /// A pool of `threads` workers; 0 means one for each core.
+    pub(crate) fn pool(threads: usize) -> Result<Self, RuntimeError> {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        Pool::new(if threads == 0 { cores() } else { threads }).map(Self::Pool)
+    }
+
+    /// How many threads run pieces at once.
     pub(crate) fn count(&self) -> usize {
         match self {
-            Workers::Pool(pool) => pool.rayon.current_num_threads(),
+            Workers::Pool(pool) => pool.threads(),
             Workers::Caller => 1,
+        }
+    }
+
+    /// The number of the worker that this thread is; `None` if it is none of these.
+    pub(crate) fn current(&self) -> Option<usize> {
+        match self {
+            Workers::Pool(pool) => pool.current(),
+            Workers::Caller => None,
+        }
+    }
+
+    /// Does the pieces `0..pieces`, in any order and several at once; `work` is given the worker's number and the
+    /// piece's. Allocates nothing.
+    pub(crate) fn run(&self, pieces: usize, work: &(dyn Fn(usize, usize) + Sync)) {
+        match self {
+            Workers::Pool(pool) if pieces > 1 => pool.run(pieces, work),
+            _ => {
+                let worker = self.current().unwrap_or(0);
+                (0..pieces).for_each(|piece| work(worker, piece));
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};
 use tiga_formats::{Array, Csr, Indices};
 use tiga_ir::interp::{self, Relation, Tensor, Value};
 use tiga_ir::{Func, Module, SymKind};
-use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Context, Graph};
+use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Graph};
 use tigac::driver::Front;
 use tigac::pack::{Compilation, CompileOptions, compile, compile_for, compile_loops, contents};
 use tigac::passes::loops::split_units;
@@ -72,33 +72,70 @@ impl Road {
     /// # Errors
     /// The runtime refuses the call.
     pub fn run(&self, program: &str, values: &[Value], dims: &[(&str, i64)], context: &Context) -> Result<Vec<Tensor>> {
-        let manifest = self.bundle.manifest().program(program).context("no such program")?;
-        let arrays = values.iter().map(array).collect::<Option<Vec<Array>>>().context("inputs do not fit")?;
+        let (graphs, arrays) = (self.graphs(program, values)?, arrays(values)?);
         let mut call = self.bundle.call(program)?;
-        for ((value, array), param) in values.iter().zip(&arrays).zip(&manifest.params) {
-            match value {
-                Value::Tensor(t) => {
+        self.bind(&mut call, (program, values, dims), &graphs, &arrays)?;
+        run_bound(call, context)
+    }
+
+    /// The same in memory that is prepared for sizes larger by `spare`, after a run there that has left its numbers in it.
+    ///
+    /// # Errors
+    /// The runtime refuses the call.
+    pub fn run_prepared(
+        &self,
+        (program, spare): (&str, i64),
+        values: &[Value],
+        dims: &[(&str, i64)],
+        context: &Context,
+    ) -> Result<Vec<Tensor>> {
+        let graphs = self.graphs(program, values)?;
+        let arrays = arrays(values)?;
+        let mut call = self.bundle.call(program)?;
+        self.bind(&mut call, (program, values, dims), &graphs, &arrays)?;
+        call.derive()?;
+        let sizes: Vec<(&str, i64)> = call.sizes().map(|(name, value)| (name, value + spare)).collect();
+        let mut prepared = self.bundle.prepare(program, &sizes, context)?;
+        let mut results = Vec::new();
+        for _ in 0..2 {
+            let mut call = prepared.call();
+            self.bind(&mut call, (program, values, dims), &graphs, &arrays)?;
+            results = run_bound(call, context)?;
+        }
+        Ok(results)
+    }
+
+    /// The graphs among values, by parameter.
+    fn graphs(&self, program: &str, values: &[Value]) -> Result<Vec<Option<Graph>>> {
+        self.bundle.manifest().program(program).context("no such program")?;
+        let of = |value: &Value| match value {
+            Value::Rel(relation) => graph(relation).map(Some),
+            _ => Ok(None),
+        };
+        values.iter().map(of).collect()
+    }
+
+    fn bind<'a>(
+        &self,
+        call: &mut Call<'a>,
+        (program, values, dims): (&str, &[Value], &[(&str, i64)]),
+        graphs: &[Option<Graph>],
+        arrays: &'a [Array],
+    ) -> Result<()> {
+        let manifest = self.bundle.manifest().program(program).context("no such program")?;
+        for (((value, graph), array), param) in values.iter().zip(graphs).zip(arrays).zip(&manifest.params) {
+            match (value, graph) {
+                (Value::Tensor(t), _) => {
                     call.input(&param.name, ArrayRef::new(t.dtype(), t.shape(), array.as_bytes()))?;
                 }
-                Value::Rel(relation) => drop(call.graph(&param.name, &graph(relation)?)?),
-                Value::Buffer(_) => bail!("memory to write is no argument of a program"),
+                (_, Some(graph)) => drop(call.graph(&param.name, graph)?),
+                _ => bail!("memory to write is no argument of a program"),
             }
         }
         for (name, value) in dims.iter().filter(|(name, _)| manifest.symbols.iter().any(|s| &*s.name == *name)) {
             call.dim(name, *value)?;
         }
-        let shapes = call.result_shapes()?;
-        let zeroed = |(_, dtype, shape): &(_, _, Vec<usize>)| Array::zeroed(*dtype, shape.clone());
-        let mut arrays = shapes.iter().map(zeroed).collect::<Option<Vec<Array>>>().context("results do not fit")?;
-        for ((name, dtype, shape), array) in shapes.iter().zip(&mut arrays) {
-            call.output(name, ArrayMut::new(*dtype, shape, array.as_bytes_mut()))?;
-        }
-        call.run(context)?;
-        drop(call);
-        let tensor = |((_, dtype, shape), array): (&(String, _, Vec<usize>), &Array)| {
-            Ok(Tensor::from_bytes(*dtype, shape, array.as_bytes())?)
-        };
-        shapes.iter().zip(&arrays).map(tensor).collect()
+        Ok(())
     }
 
     /// What the loops interpreter makes of the program, with reductions whole.
@@ -116,6 +153,28 @@ impl Road {
     pub fn interpret_split(&self, program: &str, values: &[Value], dims: &[(&str, i64)]) -> Result<Vec<Tensor>> {
         interpret(&self.loops, program, values, dims)
     }
+}
+
+fn arrays(values: &[Value]) -> Result<Vec<Array>> {
+    values.iter().map(array).collect::<Option<Vec<Array>>>().context("inputs do not fit")
+}
+
+/// Runs a call whose inputs are bound.
+fn run_bound(call: Call<'_>, context: &Context) -> Result<Vec<Tensor>> {
+    // Its results live here only.
+    let mut call: Call<'_> = call;
+    let shapes = call.result_shapes()?;
+    let zeroed = |(_, dtype, shape): &(_, _, Vec<usize>)| Array::zeroed(*dtype, shape.clone());
+    let mut arrays = shapes.iter().map(zeroed).collect::<Option<Vec<Array>>>().context("results do not fit")?;
+    for ((name, dtype, shape), array) in shapes.iter().zip(&mut arrays) {
+        call.output(name, ArrayMut::new(*dtype, shape, array.as_bytes_mut()))?;
+    }
+    call.run(context)?;
+    drop(call);
+    let tensor = |((_, dtype, shape), array): (&(String, _, Vec<usize>), &Array)| {
+        Ok(Tensor::from_bytes(*dtype, shape, array.as_bytes())?)
+    };
+    shapes.iter().zip(&arrays).map(tensor).collect()
 }
 
 fn interpret(loops: &Module, program: &str, values: &[Value], dims: &[(&str, i64)]) -> Result<Vec<Tensor>> {

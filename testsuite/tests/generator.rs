@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use std::collections::BTreeSet;
-use testsuite::differential::Way;
+use testsuite::differential::{Way, Without};
 use testsuite::generator::{Case, Coverage, Generated, GraphShape, inputs, program, random_graph, shrink};
 use testsuite::road::{relation, result};
 use tiga_abi::CpuTarget;
@@ -78,7 +78,7 @@ fn case(seed: u64) -> Case {
     let csr = random_graph(&mut rng, GraphShape::Random, 8, generated.two_sets().then_some(5));
     let inputs = inputs(&mut rng, &generated, &csr);
     Case {
-        way: Way { optimised: true, small: false, target: CpuTarget::X86_64V2 },
+        way: Way { optimised: true, small: false, target: CpuTarget::X86_64V2, without: Without::All },
         program: generated.name,
         module: generated.module,
         inputs,

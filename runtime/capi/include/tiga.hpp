@@ -350,6 +350,27 @@ public:
         ask(shape.data(), rank);
         return shape;
     }
+    // Memory of its own for sizes up to those given, each by its name, and for contexts of as many threads: from then on
+    // bind, input, output, dim, clear and run allocate nothing. Views hold their shapes: make those of vectors once.
+    call &prepare(const context &context, std::initializer_list<std::pair<std::string_view, int64_t>> sizes) {
+        std::vector<tiga_capacity> capacities;
+        for (const auto &[name, at_most] : sizes) capacities.push_back({detail::str(name), at_most});
+        detail::call(tiga_call_prepare, get(), context.get(), static_cast<const tiga_capacity *>(capacities.data()),
+                     capacities.size());
+        progress_.reset();
+        return *this;
+    }
+    // Forgets all that is bound.
+    call &clear() {
+        detail::call(tiga_call_clear, get());
+        progress_.reset();
+        return *this;
+    }
+    // Makes what the program derives of the bound graphs; a prepared call needs it once for each graph.
+    call &derive() {
+        detail::call(tiga_call_derive, get());
+        return *this;
+    }
     call &cancelled_by(const cancel_token &token) {
         detail::call(tiga_call_cancelled_by, get(), token.get());
         return *this;

@@ -2,6 +2,7 @@
 
 use crate::border::slice;
 use crate::status::Failure;
+use smallvec::{SmallVec, smallvec};
 use std::ffi::c_void;
 use std::ops::Range;
 use tiga_abi::DType;
@@ -78,13 +79,16 @@ pub struct tiga_array_mut {
     pub strides: *const i64,
 }
 
+/// A number for each axis; those of as many axes as arrays have as a rule take no memory of their own.
+type Axes<T> = SmallVec<[T; 6]>;
+
 /// An array whose description was read; not yet its memory.
 #[derive(Debug)]
 pub(crate) struct Described {
     pub(crate) data: *mut u8,
     pub(crate) dtype: DType,
-    pub(crate) shape: Vec<usize>,
-    pub(crate) strides: Vec<isize>,
+    pub(crate) shape: Axes<usize>,
+    pub(crate) strides: Axes<isize>,
     pub(crate) bytes: usize,
 }
 
@@ -100,7 +104,7 @@ impl Described {
         let extent = |n: &i64| {
             usize::try_from(*n).map_err(|_| Failure::argument(format!("an extent of an array cannot be {n}")))
         };
-        let shape = shape.iter().map(extent).collect::<Result<Vec<usize>, _>>()?;
+        let shape = shape.iter().map(extent).collect::<Result<Axes<usize>, _>>()?;
         let strides = if array.strides.is_null() {
             c_order(&shape)
         } else {
@@ -132,8 +136,8 @@ impl From<&tiga_array_mut> for tiga_array {
     }
 }
 
-fn c_order(shape: &[usize]) -> Vec<isize> {
-    let mut strides = vec![1isize; shape.len()];
+fn c_order(shape: &[usize]) -> Axes<isize> {
+    let mut strides: Axes<isize> = smallvec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis].saturating_mul(isize::try_from(shape[axis]).unwrap_or(isize::MAX));
     }

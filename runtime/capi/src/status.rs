@@ -70,12 +70,16 @@ pub enum tiga_status {
     TIGA_THREADS = 35,
     /// Arrays that are no graph.
     TIGA_GRAPH = 36,
+    /// More than what a call is prepared for: a size, threads, memory.
+    TIGA_PREPARED = 37,
+    /// A graph without what a prepared call derives of it.
+    TIGA_NOT_DERIVED = 38,
 }
 
 use tiga_status::*;
 
 /// All numbers with their names, in ascending order.
-pub const STATUSES: [(tiga_status, &str); 31] = {
+pub const STATUSES: [(tiga_status, &str); 33] = {
     macro_rules! rows {
         ($($status:ident),*) => { [$(($status, stringify!($status))),*] };
     }
@@ -110,7 +114,9 @@ pub const STATUSES: [(tiga_status, &str); 31] = {
         TIGA_CANCELLED,
         TIGA_PLAN,
         TIGA_THREADS,
-        TIGA_GRAPH
+        TIGA_GRAPH,
+        TIGA_PREPARED,
+        TIGA_NOT_DERIVED
     )
 };
 
@@ -180,6 +186,10 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Cancelled => TIGA_CANCELLED,
             RuntimeError::Plan { .. } => TIGA_PLAN,
             RuntimeError::Threads { .. } => TIGA_THREADS,
+            RuntimeError::PreparedSize { .. }
+            | RuntimeError::PreparedThreads { .. }
+            | RuntimeError::PreparedBytes { .. } => TIGA_PREPARED,
+            RuntimeError::NotDerived { .. } => TIGA_NOT_DERIVED,
         };
         Self::new(status, error.to_string())
     }

@@ -66,6 +66,8 @@ const FOR_GOOD: &[(i32, &str)] = &[
     (34, "TIGA_PLAN"),
     (35, "TIGA_THREADS"),
     (36, "TIGA_GRAPH"),
+    (37, "TIGA_PREPARED"),
+    (38, "TIGA_NOT_DERIVED"),
 ];
 
 #[test]

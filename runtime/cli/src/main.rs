@@ -4,6 +4,9 @@
 //! 101 a bug of the command, of which a report is left. A signal ends it as one: 130 after Ctrl-C, to a shell.
 
 mod about;
+mod bench;
+mod bound;
+mod given;
 mod inputs;
 mod inspect;
 mod inspect_json;
@@ -24,7 +27,7 @@ use tiga_source::{Output, internal, printed, say};
 const TIGA: internal::Command = internal::Command {
     name: "tiga",
     version: env!("CARGO_PKG_VERSION"),
-    subcommands: &["run", "inspect", "completions", "man"],
+    subcommands: &["run", "bench", "inspect", "completions", "man"],
 };
 
 /// Runs compiled Tiga programs.
@@ -39,6 +42,8 @@ struct Cli {
 enum Command {
     /// Runs a program of a bundle.
     Run(Box<run::Run>),
+    /// Times a program of a bundle, and a copy of as many bytes beside it.
+    Bench(Box<bench::Bench>),
     /// Shows what a bundle holds, without running any of it.
     Inspect(inspect::Inspect),
     /// Prints what a shell needs to complete command lines.
@@ -71,6 +76,7 @@ fn run() -> Result<ExitCode> {
     let mut out = Output::standard();
     let good = match cli.command {
         Command::Run(run) => run.run(&mut out),
+        Command::Bench(bench) => bench.run(&mut out).map(|()| true),
         Command::Inspect(inspect) => inspect.run(&mut out),
         Command::Completions(completions) => completions.run(&mut out).map(|()| true),
         Command::Man(man) => man.run(&mut out).map(|()| true),

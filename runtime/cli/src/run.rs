@@ -1,13 +1,13 @@
 //! `tiga run`.
 
-use crate::inputs::Inputs;
+use crate::bound::{Bound, bytes, result};
+use crate::given::Given;
 use crate::inspect::{guarded, refuse_model};
-use crate::names;
 use crate::outputs::{Expected, Source, Target, Top, TopOption, expected, file_of, targets};
 use crate::rows::{Labels, row_ids};
 use crate::show;
 use crate::trace::Trace;
-use anyhow::{Context as _, Error, Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use tiga_abi::DType;
 use tiga_bundle::Program;
 use tiga_formats::{
-    Array, Counted, GraphSource, INPUTS_HELP, Limits, Named, RowIds, Tolerance, array_path, compare, is_table,
-    save_array, save_table, split_member,
+    Array, INPUTS_HELP, Limits, Named, RowIds, Tolerance, array_path, compare, is_table, save_array, save_table,
+    split_member,
 };
-use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Origin, RuntimeError};
+use tiga_runtime::{ArrayMut, Bundle, Context};
 
 /// What the options alone do not say.
 const DETAILS: &str = "\
@@ -34,31 +34,11 @@ Exit codes: 0 done, 1 error, 2 usage, 3 a result is not as expected, 101 interna
 #[command(after_help = format!("{INPUTS_HELP}\n\n{DETAILS}"))]
 #[command(override_usage = "tiga run [OPTIONS] <BUNDLE.tgb> [PROGRAM]")]
 pub(crate) struct Run {
-    /// The bundle.
-    #[arg(value_name = "BUNDLE.tgb")]
-    bundle: PathBuf,
-    /// The program; may be left out if the bundle has only one.
-    program: Option<String>,
-    /// Binds a graph: .mtx, .npz, an edge list (.txt .tsv .csv .edges .el), or an array [2, E] of edges (.npy,
-    /// .npz:NAME, .safetensors:NAME).
-    #[arg(long = "graph", value_name = "G=FILE")]
-    graphs: Vec<Named<GraphSource>>,
-    /// Binds an array or number: FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME, a number, or G.values for a graph's edge values; with
-    /// `:input-order` behind a file, an edge field has a row for each line of its graph's file.
-    #[arg(long = "in", value_name = "X=FILE|NUMBER|G.values")]
-    inputs: Vec<Named>,
-    /// Gives a dimension that no input fixes.
-    #[arg(long = "dim", value_name = "F=N")]
-    dims: Vec<Counted>,
+    #[command(flatten)]
+    given: Given,
     /// Writes a result to a file, .npy or .tsv; the name may be left out if there is only one.
     #[arg(long = "out", value_name = "[RESULT=]FILE")]
     outputs: Vec<String>,
-    /// Runs the kernels for this target of the bundle; the best that this machine can run if left out.
-    #[arg(long, value_name = "CPU")]
-    target: Option<String>,
-    /// Worker threads; one for each core if left out.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
     /// Compares a result with a file, and fails if an element is off by more than atol + rtol·|expected|.
     #[arg(long = "expect", value_name = "[RESULT=]FILE.npy")]
     expected: Vec<String>,
@@ -97,29 +77,18 @@ struct Runs {
     times: Vec<Duration>,
 }
 
-/// A program with all that is bound to it.
-struct Bound<'a> {
-    bundle: &'a Bundle,
-    program: &'a Program,
-    inputs: &'a Inputs,
-    dims: &'a [Counted],
-    trace: &'a Trace,
-}
-
 impl Run {
     /// Whether all results are as expected.
     pub(crate) fn run(&self, out: &mut dyn Write) -> Result<bool> {
-        refuse_model(&self.bundle)?;
+        refuse_model(&self.given.bundle)?;
         let trace = Trace::begin(self.trace.as_deref())?;
-        let file = || self.bundle.display().to_string();
-        let bundle = trace.step("load", file, || self.open()).with_context(file)?;
-        let program = self.program(&bundle)?;
-        names::check(program, &self.graphs, &self.inputs, &self.dims)?;
+        let bundle = self.given.open(&trace)?;
+        let program = self.given.program(&bundle)?;
         let sources = self.sources(program)?;
         let targets = targets(program, &self.outputs, &sources)?;
         trace.check_apart(&sources, &targets)?;
         let good = self.run_program(out, &bundle, program, &targets, &trace);
-        trace.finish(&self.bundle, &program.name, good)
+        trace.finish(&self.given.bundle, &program.name, good)
     }
 
     fn run_program(
@@ -136,8 +105,8 @@ impl Run {
             bail!("--labels: no row is named: it goes with --top or with --out FILE.tsv");
         }
         let labels = self.labels.as_deref().map(Labels::read).transpose()?;
-        let inputs = Inputs::read(program, &self.graphs, &self.inputs, trace)?;
-        let bound = Bound { bundle, program, inputs: &inputs, dims: &self.dims, trace };
+        let inputs = self.given.read(program, trace)?;
+        let bound = Bound { bundle, program, inputs: &inputs, dims: &self.given.dims };
         let shapes = bound.shapes(&expected)?;
         let ids = |result: &str| {
             let shape = shapes.iter().find(|(name, ..)| name == result).map(|(_, _, shape)| shape);
@@ -149,8 +118,8 @@ impl Run {
             ids(top.result)?;
         }
         targets.iter().filter(|target| is_table(&target.path)).try_for_each(|target| ids(&target.result).map(drop))?;
-        let context = trace.watch(Context::new(self.threads.unwrap_or(0).into())?);
-        let Runs { results, mut times } = bound.execute(self.repeat.unwrap_or(1), &shapes, &context)?;
+        let context = trace.watch(self.given.context()?);
+        let Runs { results, mut times } = execute(&bound, self.repeat.unwrap_or(1), &shapes, &context, trace)?;
         let array = |name: &str| array_of(&results, name);
         save(targets, &results, trace, ids)?;
         if self.verbose {
@@ -174,33 +143,14 @@ impl Run {
         Ok(good)
     }
 
-    fn open(&self) -> Result<Bundle, RuntimeError> {
-        let bundle = Bundle::open(&self.bundle)?;
-        self.target.as_ref().map_or(Ok(bundle.clone()), |target| bundle.with_target(target))
-    }
-
-    fn program<'b>(&self, bundle: &'b Bundle) -> Result<&'b Program> {
-        let programs = &bundle.manifest().programs;
-        let names = || programs.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ");
-        match (&self.program, programs.as_slice()) {
-            (_, []) => bail!("{}: the bundle has no program", self.bundle.display()),
-            (Some(name), _) => match bundle.manifest().program(name) {
-                Some(program) => Ok(program),
-                None => bail!("the bundle has no program `{name}`; it has {}", names()),
-            },
-            (None, [only]) => Ok(only),
-            (None, _) => bail!("the bundle has several programs, name one: {}", names()),
-        }
-    }
-
     /// The files that are read, whether or not they are there.
     fn sources(&self, program: &Program) -> Result<Vec<Source>> {
-        let mut out = vec![Source { path: self.bundle.clone(), option: "the bundle".into() }];
-        for Named { name, value } in &self.graphs {
+        let mut out = vec![Source { path: self.given.bundle.clone(), option: "the bundle".into() }];
+        for Named { name, value } in &self.given.graphs {
             let option = format!("--graph {name}={value}");
             out.extend(value.path().map(|path| Source { path: path.into(), option }));
         }
-        for Named { name, value } in &self.inputs {
+        for Named { name, value } in &self.given.inputs {
             let option = format!("--in {name}={value}");
             out.extend(array_path(value).map(|path| Source { path: path.into(), option }));
         }
@@ -235,100 +185,32 @@ impl Run {
     }
 }
 
-impl<'a> Bound<'a> {
-    fn call(&self) -> Result<Call<'a>, RuntimeError> {
-        let mut call = self.bundle.call(&self.program.name)?;
-        for (name, open) in &self.inputs.graphs {
-            call.graph(name, &open.graph)?;
+/// Runs a program so many times.
+fn execute(
+    bound: &Bound<'_>,
+    repeat: u32,
+    shapes: &[(String, DType, Vec<usize>)],
+    context: &Context,
+    trace: &Trace,
+) -> Result<Runs> {
+    let mut times = Vec::new();
+    let mut results = Vec::new();
+    for _ in 0..repeat {
+        // Those of the run before go first: there may be no memory for both.
+        results.clear();
+        let call = trace.step("bind", || bound.program.name.clone(), || bound.call());
+        let mut call = call.map_err(|error| bound.by_options(error))?;
+        for (name, dtype, shape) in shapes {
+            results.push((name.clone(), result(name, *dtype, shape)?));
         }
-        for (name, (dtype, array)) in &self.inputs.arrays {
-            call.input(name, ArrayRef::new(*dtype, array.shape(), array.as_bytes()))?;
+        for ((name, array), (_, dtype, shape)) in results.iter_mut().zip(shapes) {
+            call.output(name, ArrayMut::new(*dtype, shape, array.as_bytes_mut()))?;
         }
-        for Counted { name, value } in self.dims {
-            call.dim(name, *value)?;
-        }
-        Ok(call)
+        let start = Instant::now();
+        call.run(context).map_err(|error| bound.by_options(error))?;
+        times.push(start.elapsed());
     }
-
-    /// Types and shapes of the results, which those expected have, and which there is memory for.
-    fn shapes(&self, expected: &[Expected]) -> Result<Vec<(String, DType, Vec<usize>)>> {
-        let shapes = self.call().and_then(|call| call.result_shapes()).map_err(|error| self.by_options(error))?;
-        for one in expected {
-            let of = shapes.iter().find(|(name, ..)| *name == one.result);
-            let (name, dtype, shape) = of.expect("results have the program's names");
-            if one.array.shape() != shape {
-                bail!("{}: expected {dtype}{shape:?} for `{name}`, found {:?}", one.option, one.array.shape());
-            }
-        }
-        let all = shapes.iter().fold(0_u64, |sum, (_, dtype, shape)| sum.saturating_add(bytes(*dtype, shape)));
-        if let Err(short) = Limits::room_for(all) {
-            bail!(too_large(&shapes, all, short.limit));
-        }
-        Ok(shapes)
-    }
-
-    fn execute(&self, repeat: u32, shapes: &[(String, DType, Vec<usize>)], context: &Context) -> Result<Runs> {
-        let mut times = Vec::new();
-        let mut results = Vec::new();
-        for _ in 0..repeat {
-            // Those of the run before go first: there may be no memory for both.
-            results.clear();
-            let call = self.trace.step("bind", || self.program.name.clone(), || self.call());
-            let mut call = call.map_err(|error| self.by_options(error))?;
-            for (name, dtype, shape) in shapes {
-                let array = Array::zeroed(*dtype, shape.clone()).ok_or_else(|| {
-                    let one = [(name.clone(), *dtype, shape.clone())];
-                    Error::msg(too_large(&one, bytes(*dtype, shape), Limits::of_this_machine().memory))
-                })?;
-                results.push((name.clone(), array));
-            }
-            for ((name, array), (_, dtype, shape)) in results.iter_mut().zip(shapes) {
-                call.output(name, ArrayMut::new(*dtype, shape, array.as_bytes_mut()))?;
-            }
-            let start = Instant::now();
-            call.run(context).map_err(|error| self.by_options(error))?;
-            times.push(start.elapsed());
-        }
-        Ok(Runs { results, times })
-    }
-
-    /// A refusal of the runtime in the words of the command line.
-    fn by_options(&self, error: RuntimeError) -> Error {
-        match error {
-            RuntimeError::Unbound(size) => {
-                anyhow::anyhow!("no input fixes the size `{size}`: give it with --dim {size}=N")
-            }
-            RuntimeError::Conflict { symbol, first, first_origin, second, second_origin } => {
-                let place = |origin: &Origin, value| match origin {
-                    Origin::Given => format!("--dim {symbol}={value}"),
-                    other => other.to_string(),
-                };
-                let (one, other) = (place(&first_origin, first), place(&second_origin, second));
-                let advice = [&first_origin, &second_origin].into_iter().find_map(|origin| self.count_nodes(origin));
-                anyhow::anyhow!("{symbol} is {first} by {one}, but {second} by {other}{}", advice.unwrap_or_default())
-            }
-            other => other.into(),
-        }
-    }
-
-    /// How to say the number of nodes, where a size comes of a file that does not.
-    fn count_nodes(&self, origin: &Origin) -> Option<String> {
-        let Origin::Graph { what: "sources" | "destinations", parameter } = origin else { return None };
-        let file = &self.inputs.graphs.get(parameter)?.file;
-        if !file.sized_by_ids {
-            return None;
-        }
-        let from_zero =
-            file.csr.num_dst() == 0 || !file.csr.row(0).is_empty() || file.csr.col().iter().any(|source| source == 0);
-        Some(if from_zero {
-            format!(
-                "; the file of `{parameter}` does not say how many nodes there are: :nodes=N behind its name does, \
-                 or :nodes=N,M for N sources and M destinations"
-            )
-        } else {
-            format!("; no edge in the file of `{parameter}` has node 0: nodes are numbered from 0, not from 1")
-        })
-    }
+    Ok(Runs { results, times })
 }
 
 /// The array of a result.
@@ -355,25 +237,6 @@ fn save<'i>(
         )?;
     }
     Ok(())
-}
-
-/// Bytes of an array; as many as can be said if they are more.
-fn bytes(dtype: DType, shape: &[usize]) -> u64 {
-    let zero = shape.contains(&0);
-    let count = shape.iter().fold(u64::from(!zero), |count, extent| count.saturating_mul(*extent as u64));
-    count.saturating_mul(dtype.bytes() as u64)
-}
-
-/// `all` bytes of results, of which `available` may be used.
-fn too_large(results: &[(String, DType, Vec<usize>)], all: u64, available: u64) -> String {
-    let largest = results.iter().max_by_key(|(_, dtype, shape)| bytes(*dtype, shape));
-    let (name, dtype, shape) = largest.expect("what needs memory is a result");
-    match results {
-        [_] => format!("the result `{name}`: {dtype}{shape:?} needs {all} bytes of memory, {available} may be used"),
-        _ => format!(
-            "the results need {all} bytes of memory, {available} may be used; the largest is `{name}`: {dtype}{shape:?}"
-        ),
-    }
 }
 
 /// A ranking holds a position for each element, and sorting half of them once more.

@@ -5,13 +5,16 @@ use crate::bound::{Checked, Unbounded, bounds, compare};
 use crate::generator::Inputs;
 use crate::road::{Road, difference, levels_here, result};
 use fastrand::Rng;
+use std::fmt;
 use std::ops::AddAssign;
+use std::str::FromStr;
 use tiga_abi::{CpuTarget, FpMode};
 use tiga_backend_llvm::OptLevel;
 use tiga_ir::Module;
 use tiga_ir::interp::{Tensor, run_domain};
 use tiga_runtime::{Context, UnitOrder};
 use tigac::pack::CompileOptions;
+use tigac::passes::{self, Pass};
 
 /// How a program is compiled: a function of its seed, so that it fails alone as it did among others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +25,65 @@ pub struct Way {
     pub small: bool,
     /// The CPU: level 3 for half of the programs, level 2 for a quarter, level 4 for a quarter where the machine has it.
     pub target: CpuTarget,
+    /// Passes that are left out.
+    pub without: Without,
+}
+
+/// Passes that are left out of those that only make programs faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Without {
+    /// None.
+    Nothing,
+    /// One, by its name.
+    One(&'static str),
+    /// All.
+    All,
+}
+
+/// The passes that may be left out.
+fn optional() -> impl Iterator<Item = &'static Pass> {
+    passes::ALL.iter().filter(|pass| !pass.needed)
+}
+
+impl Without {
+    /// Nothing for half of the programs; each pass alone and all together for as many of the others.
+    fn drawn(rng: &mut Rng) -> Self {
+        let alone = optional().map(|pass| Without::One(pass.name));
+        let some: Vec<Without> = alone.chain([Without::All]).collect();
+        some.get(rng.usize(0..2 * some.len())).copied().unwrap_or(Without::Nothing)
+    }
+
+    fn flags(self) -> Vec<String> {
+        let out = |pass: &&Pass| match self {
+            Without::Nothing => false,
+            Without::One(name) => pass.name == name,
+            Without::All => true,
+        };
+        optional().filter(out).map(Pass::flag).collect()
+    }
+}
+
+impl fmt::Display for Without {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Without::Nothing => "nothing",
+            Without::One(name) => name,
+            Without::All => "all",
+        })
+    }
+}
+
+impl FromStr for Without {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let one = || optional().find(|pass| pass.name == text).map(|pass| Without::One(pass.name));
+        match text {
+            "nothing" => Ok(Without::Nothing),
+            "all" => Ok(Without::All),
+            _ => one().ok_or(()),
+        }
+    }
 }
 
 impl Way {
@@ -32,12 +94,13 @@ impl Way {
         let drawn =
             [CpuTarget::X86_64V2, CpuTarget::X86_64V3, CpuTarget::X86_64V3, CpuTarget::X86_64V4][rng.usize(0..4)];
         let target = if levels_here().contains(&drawn) { drawn } else { CpuTarget::X86_64V3 };
-        Self { optimised, small, target }
+        Self { optimised, small, target, without: Without::drawn(&mut rng) }
     }
 
     fn options(self, fp: FpMode) -> CompileOptions {
         let mut options = CompileOptions::new(self.target, fp);
         options.opt = if self.optimised { OptLevel::O } else { OptLevel::O0 };
+        options.watch.skip = self.without.flags();
         if self.small {
             (options.law.row_leaf, options.law.set_leaf, options.law.acc) = (2, 2, Some(2));
         }
@@ -189,6 +252,9 @@ impl Judge {
             let fp = road.options.law.fp;
             results = road.run(program, &inputs.values, &dims, &context).map_err(refused(fp))?;
             tally += self.same(fp, program, inputs, &results, expected)?;
+            let spare = inputs.features as i64 % 3;
+            let prepared = road.run_prepared((program, spare), &inputs.values, &dims, &context).map_err(refused(fp))?;
+            self.same(fp, program, inputs, &prepared, expected)?;
         }
         tally.checked = self.bounded(program, inputs, &domain, &results)?;
         Ok(tally)

@@ -3,7 +3,7 @@
 mod judge;
 mod text;
 
-pub use judge::{Fault, Judge, Tally, Way};
+pub use judge::{Fault, Judge, Tally, Way, Without};
 
 use crate::generator::{Case, Coverage, Generated, GraphShape, inputs, program, random_graph, shrink};
 use fastrand::Rng;

@@ -52,6 +52,7 @@ impl fmt::Display for Case {
         writeln!(f, "// optimised: {}", self.way.optimised)?;
         writeln!(f, "// small: {}", self.way.small)?;
         writeln!(f, "// target: {}", self.way.target)?;
+        writeln!(f, "// without: {}", self.way.without)?;
         writeln!(f, "// features: {}", self.inputs.features)?;
         let numbers = |list: &[i64]| list.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");
         for value in &self.inputs.values {
@@ -93,6 +94,7 @@ impl FromStr for Case {
                 optimised: one(named("optimised"), "optimised")?,
                 small: one(named("small"), "small")?,
                 target: one(named("target"), "target")?,
+                without: one(named("without"), "without")?,
             },
             program: one::<String>(named("program"), "program")?.into(),
             module: parse_module("case.tir", text)?,

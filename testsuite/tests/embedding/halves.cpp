@@ -30,6 +30,22 @@ int main(int argc, char **argv) {
     for (const tiga::f16 element : y) std::printf("%x ", element.bits);
     for (const tiga::bf16 element : z) std::printf("%x ", element.bits);
     std::printf("\n");
+    // Prepared, the same call gives the same, again and again.
+    const tiga::context context(1);
+    call.prepare(context, {{"N", 7}, {"g.edges", 9}});
+    for (int run = 0; run < 3; run++) {
+        y.assign(5, tiga::f16{0});
+        call.clear().bind("g", graph).derive().input("x", tiga::view(x, {5})).input("w", w).input("k", k);
+        call.output("y", y).output("z", z).run(context);
+        if (y[0].bits != 0x4000 || y[4].bits != 0x3c00) return 6;
+    }
+    try {
+        call.prepare(context, {{"N", 4}, {"g.edges", 9}}).bind("g", graph).input("x", x).input("w", w).input("k", k);
+        call.output("y", y).output("z", z).run(context);
+        return 7;
+    } catch (const tiga::error &error) {
+        if (error.name() != "TIGA_PREPARED") return 8;
+    }
     // A container in a shape: of as many elements, or none.
     if (tiga::view(y, {1, 5}).shape() != std::vector<int64_t>{1, 5}) return 3;
     std::vector<float> none;

@@ -59,6 +59,12 @@ fn the_library_keeps_its_promises_to_a_host_in_c() {
 }
 
 #[test]
+fn a_prepared_call_of_a_host_in_c_allocates_nothing() {
+    let program = Host::c("tests/embedding/prepared.c").compile("prepared");
+    assert_eq!(run(&mut shell(&program, &[bundles().join("walk.tgb").to_str().unwrap()])), "ok\n");
+}
+
+#[test]
 fn halves_are_passed_as_their_bits() {
     let program = Host::c("tests/embedding/halves.c").compile("halves");
     let printed = run(&mut shell(&program, &[bundles().join("halves.tgb").to_str().unwrap()]));

@@ -28,10 +28,16 @@ fn kernels_stay_inside_their_arrays() {
         let expected = road.interpret(program, values, dims).unwrap();
         for side in [Side::End, Side::Begin] {
             let on = FENCE.on(side);
-            let got = road.run(program, values, dims, &context);
+            let got = [
+                road.run(program, values, dims, &context),
+                road.run_prepared((program, 0), values, dims, &context),
+                road.run_prepared((program, 3), values, dims, &context),
+            ];
             drop(on);
-            for (got, expected) in got.unwrap().iter().zip(&expected) {
-                assert_eq!(difference(got, expected), None, "{program} {dims:?}");
+            for got in got {
+                for (got, expected) in got.unwrap().iter().zip(&expected) {
+                    assert_eq!(difference(got, expected), None, "{program} {dims:?}");
+                }
             }
         }
     };
