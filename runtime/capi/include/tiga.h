@@ -30,7 +30,7 @@
 #define TIGA_ABI_MAJOR 1
 
 // Raised when something is added.
-#define TIGA_ABI_MINOR 0
+#define TIGA_ABI_MINOR 1
 
 // Log lines about the begin and the end of each run.
 #define TIGA_LOG_INFO 1
@@ -106,6 +106,10 @@ enum tiga_status
   TIGA_THREADS = 35,
   // Arrays that are no graph.
   TIGA_GRAPH = 36,
+  // More than what a call is prepared for: a size, threads, memory.
+  TIGA_PREPARED = 37,
+  // A graph without what a prepared call derives of it.
+  TIGA_NOT_DERIVED = 38,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -316,6 +320,14 @@ typedef void (*tiga_progress)(void *data,
                               tiga_str task,
                               uint64_t done,
                               uint64_t at_most);
+
+// The largest value that a size may have.
+typedef struct {
+  // The size, as tiga_bundle_size calls it: `N`, `F`, `g.edges`.
+  tiga_str size;
+  // Its largest value.
+  int64_t at_most;
+} tiga_capacity;
 
 #ifdef __cplusplus
 extern "C" {
@@ -541,9 +553,36 @@ tiga_status tiga_call_on_progress(tiga_call *call,
                                   void *data,
                                   tiga_error **error);
 
+// Gives a call memory of its own for sizes up to those given, of which every size of the program is one, and for
+// contexts of as many threads as this one has, or fewer. From then on binding, running and tiga_call_clear allocate
+// nothing, on no thread; errors, log lines and arrays of more than six axes do. What was bound is forgotten. Prepared
+// again, it gives its memory back first.
+//
+// capacities: [num_capacities] the largest value of each size.
+//
+// Errors: TIGA_NO_PARAMETER, TIGA_UNBOUND, TIGA_NEGATIVE, TIGA_CONFLICT, TIGA_SIZE, TIGA_LOAD, TIGA_MEMORY,
+// TIGA_ALLOCATOR, TIGA_PLAN. The call is not prepared then.
+tiga_status tiga_call_prepare(tiga_call *call,
+                              const tiga_context *context,
+                              const tiga_capacity *capacities,
+                              size_t num_capacities,
+                              tiga_error **error);
+
+// Forgets all that is bound to a call, its token and its function of progress: other arrays, graphs and sizes can be
+// bound. Errors: TIGA_NULL.
+tiga_status tiga_call_clear(tiga_call *call,
+                            tiga_error **error);
+
+// Makes now what the program derives of the bound graphs, such as their transposes. It belongs to the graphs: later
+// calls find it there. A prepared call makes nothing while it runs, and needs this once for each graph. Errors:
+// TIGA_LOAD, TIGA_MEMORY, TIGA_CANCELLED, TIGA_PLAN.
+tiga_status tiga_call_derive(tiga_call *call,
+                             tiga_error **error);
+
 // Runs the program. When it returns TIGA_OK the results stand in the bound arrays; after an error they are undefined.
 // May be repeated, on any context, with new numbers in the same arrays. Errors: TIGA_MISSING, TIGA_UNBOUND,
-// TIGA_CONFLICT, TIGA_LOAD, TIGA_MEMORY, TIGA_ALLOCATOR, TIGA_CANCELLED, TIGA_PLAN.
+// TIGA_CONFLICT, TIGA_LOAD, TIGA_MEMORY, TIGA_ALLOCATOR, TIGA_CANCELLED, TIGA_PLAN; of a prepared call TIGA_PREPARED,
+// TIGA_NOT_DERIVED.
 tiga_status tiga_call_run(tiga_call *call,
                           const tiga_context *context,
                           tiga_error **error);
