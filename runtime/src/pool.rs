@@ -40,6 +40,8 @@ struct Board {
 struct State {
     /// Jobs whose callers wait, the oldest first.
     jobs: Vec<Listed>,
+    /// Threads that are up.
+    serving: usize,
     closed: bool,
 }
 
@@ -69,7 +71,7 @@ thread_local! {
 impl Pool {
     /// So many threads.
     pub(crate) fn new(threads: usize) -> Result<Self, RuntimeError> {
-        let state = State { jobs: Vec::with_capacity(JOBS), closed: false };
+        let state = State { jobs: Vec::with_capacity(JOBS), serving: 0, closed: false };
         let (work, done) = Default::default();
         let board = Arc::new(Board { state: Mutex::new(state), work, done, put_up: AtomicUsize::new(0) });
         let mut pool = Self { board, threads: Vec::new() };
@@ -80,6 +82,12 @@ impl Pool {
             let started = started.map_err(|e| RuntimeError::Threads { threads, reason: e.to_string() })?;
             pool.threads.push(started);
         }
+        // Until a thread is up it allocates, which would fall into the first run.
+        let mut state = pool.board.lock();
+        while state.serving < threads {
+            state = pool.board.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(state);
         Ok(pool)
     }
 
@@ -138,6 +146,8 @@ impl Board {
     fn serve(&self, number: usize) {
         WORKER.set((std::ptr::from_ref(self).addr(), number));
         let mut state = self.lock();
+        state.serving += 1;
+        self.done.notify_all();
         loop {
             if let Some(job) = state.open_job() {
                 job.inside.fetch_add(1, Ordering::Relaxed);
