@@ -1,4 +1,5 @@
-//! A pool of threads that is handed work without allocating: a job lies on the stack of the thread that waits for it.
+//! A pool of threads that is handed work without allocating: a job lies on the stack of the thread that calls, which
+//! works on it too.
 #![allow(unsafe_code)]
 
 use crate::RuntimeError;
@@ -69,13 +70,14 @@ thread_local! {
 }
 
 impl Pool {
-    /// So many threads.
+    /// So many workers, of which whoever calls [`Pool::run`] is the first: on a machine whose cores are all asked for,
+    /// one that only waited would be a core's time lost until others have woken up.
     pub(crate) fn new(threads: usize) -> Result<Self, RuntimeError> {
         let state = State { jobs: Vec::with_capacity(JOBS), serving: 0, closed: false };
         let (work, done) = Default::default();
         let board = Arc::new(Board { state: Mutex::new(state), work, done, put_up: AtomicUsize::new(0) });
         let mut pool = Self { board, threads: Vec::new() };
-        for number in 0..threads {
+        for number in 1..threads {
             let board = pool.board.clone();
             let started = Builder::new().name(format!("tiga-{number}")).spawn(move || board.serve(number));
             // Dropping the pool ends those that were started.
@@ -84,7 +86,7 @@ impl Pool {
         }
         // Until a thread is up it allocates, which would fall into the first run.
         let mut state = pool.board.lock();
-        while state.serving < threads {
+        while state.serving + 1 < threads {
             state = pool.board.done.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         drop(state);
@@ -92,7 +94,7 @@ impl Pool {
     }
 
     pub(crate) fn threads(&self) -> usize {
-        self.threads.len()
+        self.threads.len() + 1
     }
 
     /// The number of the worker that this thread is.
@@ -112,11 +114,14 @@ impl Pool {
         let listed = Listed(NonNull::from(&job).cast());
         self.board.lock().jobs.push(listed);
         self.board.put_up.fetch_add(1, Ordering::Release);
-        if pieces < self.threads.len() {
-            (0..pieces).for_each(|_| self.board.work.notify_one());
+        if pieces <= self.threads.len() {
+            (1..pieces).for_each(|_| self.board.work.notify_one());
         } else {
             self.board.work.notify_all();
         }
+        let before = WORKER.replace((Arc::as_ptr(&self.board).addr(), 0));
+        job.work_off(0);
+        WORKER.set(before);
         self.board.wait_for(&job, listed);
         if let Some(panic) = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
             resume_unwind(panic);
