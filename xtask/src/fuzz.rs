@@ -20,8 +20,8 @@ const FLAGS: &str = "-Zsanitizer=address -Cpasses=sancov-module -Cllvm-args=-san
 const SECONDS: u32 = 10;
 /// Megabytes that the process may hold, the fuzzer's own included; a target's own law is far below.
 const PROCESS: u32 = 1024;
-/// Megabytes that may be asked for at once.
-const AT_ONCE: u32 = 64;
+/// Megabytes that may be asked for at once: the largest window of Zstandard, with what its decoder puts beside it.
+const AT_ONCE: u32 = 160;
 /// Kilobytes of stack, as the commands give themselves: what recurses along a text has the same room as in them.
 const STACK: u32 = 256 << 10;
 /// Finds after which a target is left, so that the rest of its time is not spent on one bug.

@@ -4,8 +4,8 @@ use crate::input::{self, InputError, printable};
 use crate::limits::most_unpacked;
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::BlockDecodingStrategy;
+use ruzstd::decoding::FrameDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{DEFAULT_MAX_WINDOW_SIZE, FrameDecoder};
 use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::Path;
 
@@ -55,14 +55,6 @@ pub enum UnpackError {
         /// What the decoder says.
         reason: String,
     },
-    /// A frame of Zstandard wants to look back over more than is given to a file of this size.
-    #[error("asks for a window of {found} bytes, a file of this size may have {allowed}; pack it with a smaller one")]
-    Window {
-        /// What it asks for.
-        found: u64,
-        /// What is allowed.
-        allowed: u64,
-    },
     /// The file unpacks to far more than its size.
     #[error(
         "unpacks to more than {allowed} bytes, which is all that is read from a file of this size; unpack it first"
@@ -81,12 +73,8 @@ pub(crate) fn open(path: &Path, packing: Packing) -> Result<(Unpacked, u64), Unp
     let (packed, size) = input::open(path)?;
     let allowed = most_unpacked(size);
     let mut source = Ending { source: packed, ended: false };
-    let measured =
-        io::copy(&mut decoder(&mut source, packing, allowed).take(allowed.saturating_add(1)), &mut io::sink());
+    let measured = io::copy(&mut decoder(&mut source, packing).take(allowed.saturating_add(1)), &mut io::sink());
     let unpacked = measured.map_err(|error| match error.downcast::<FrameDecoderError>() {
-        Ok(FrameDecoderError::WindowSizeTooBig { requested: found, max: allowed }) => {
-            UnpackError::Window { found, allowed }
-        }
         _ if source.ended => UnpackError::CutOff(packing),
         Ok(error) => UnpackError::Damaged { packing, reason: printable(error.to_string().as_bytes(), MAX_REASON) },
         Err(error) if error.raw_os_error().is_some() => UnpackError::Input(InputError::Io(error)),
@@ -96,18 +84,13 @@ pub(crate) fn open(path: &Path, packing: Packing) -> Result<(Unpacked, u64), Unp
         return Err(UnpackError::Bomb { allowed });
     }
     let (packed, _) = input::open(path)?;
-    Ok((BufReader::with_capacity(64 * 1024, decoder(packed, packing, allowed)).take(unpacked), unpacked))
+    Ok((BufReader::with_capacity(64 * 1024, decoder(packed, packing)).take(unpacked), unpacked))
 }
 
-/// The window of a frame is memory that its first bytes ask for: not more of it than the file may unpack to.
-fn decoder<'r>(source: impl BufRead + 'r, packing: Packing, window: u64) -> Box<dyn Read + 'r> {
+fn decoder<'r>(source: impl BufRead + 'r, packing: Packing) -> Box<dyn Read + 'r> {
     match packing {
         Packing::Gzip => Box::new(MultiGzDecoder::new(source)),
-        Packing::Zstandard => {
-            let mut decoder = FrameDecoder::new();
-            decoder.set_max_window_size(window.min(DEFAULT_MAX_WINDOW_SIZE));
-            Box::new(Frames { source, decoder, state: State::Start })
-        }
+        Packing::Zstandard => Box::new(Frames { source, decoder: FrameDecoder::new(), state: State::Start }),
     }
 }
 

@@ -130,19 +130,3 @@ fn what_is_not_unpacked_is_named() {
     let missing = open_graph(&folder.path().join("no.txt.gz"), &LIMITS).unwrap_err().kind;
     assert!(matches!(missing, FileErrorKind::Unpack(UnpackError::Input(InputError::Io(_)))), "{missing}");
 }
-
-/// The first bytes of a frame ask for memory: `zstd --ultra -22 --long=27` asks for 128 MiB when it does not know how
-/// little there is to pack.
-#[test]
-fn a_window_that_is_larger_than_what_may_be_unpacked_is_refused() {
-    let folder = TempDir::new().unwrap();
-    let frame = |exponent: u8| [b"\x28\xb5\x2f\xfd\x00".as_slice(), &[exponent << 3], b"\x21\0\x000 1\n"].concat();
-    let path = folder.path().join("g.el.zst");
-    assert_eq!(open(&path, &frame(10)).unwrap().csr.num_edges(), 1);
-    match open(&path, &frame(17)).unwrap_err() {
-        FileErrorKind::Unpack(UnpackError::Window { found, allowed }) => {
-            assert_eq!((found, allowed), (128 << 20, (16 << 20) + 16 * 13));
-        }
-        other => panic!("{other}"),
-    }
-}

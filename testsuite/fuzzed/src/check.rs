@@ -1,8 +1,8 @@
 //! The front end and the passes behind it: a model without mistakes becomes a module that keeps all laws, down to kernels.
 
 use crate::ir::{is_bug, lowered};
-use crate::syntax::{WORDS, seeds};
-use crate::{Memory, Target, Verdict};
+use crate::syntax::WORDS;
+use crate::{Memory, Repository, Target, Verdict};
 use tiga_ir::verify::{Machine, verify};
 use tigac::driver::Front;
 use tigac::sema::SemaOptions;
@@ -15,6 +15,11 @@ pub(crate) const TARGET: Target = Target {
     longest: 2048,
     memory: Memory { free: 64 << 20, by_byte: 64 << 10 },
 };
+
+/// The shorter models of the repository: they compile in a moment.
+fn seeds(repository: &Repository) -> Vec<Vec<u8>> {
+    repository.files("tg", TARGET.longest)
+}
 
 fn run(bytes: &[u8]) -> Verdict {
     let text = String::from_utf8_lossy(bytes).into_owned();

@@ -216,8 +216,8 @@ fn what_cannot_be_refused_does_not_grow_with_the_file() {
             "{name:<30} {:>4} refusals are errors, {:>3} end the process, of at most {} bytes",
             more.errors, more.ends, more.largest
         );
-        // The decoder of Zstandard panics where there is no memory for a window, which its reader keeps small; a file is
-        // unpacked twice.
+        // The decoder of Zstandard panics where there is no memory for a window, of at most 128 MiB; a file is unpacked
+        // twice.
         assert_eq!(more.panics, 2 * usize::from(*name == "zst"), "{name}");
         assert!(few.ends == more.ends && few.largest.max(more.largest) <= BUFFER, "{name}: {few:?}, {more:?}");
     }

@@ -41,8 +41,9 @@ fn finds_break_nothing_any_more() {
 /// Each folder of finds is that of a target: what no test runs is no regression.
 #[test]
 fn finds_lie_by_targets() {
-    let folder = Repository::here().finds("");
-    for entry in fs::read_dir(folder).unwrap() {
+    // There is none until the first find.
+    let Ok(folder) = fs::read_dir(Repository::here().finds("")) else { return };
+    for entry in folder {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(Target::named(&name).is_some(), "no target is called `{name}`");
     }
