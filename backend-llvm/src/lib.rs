@@ -21,6 +21,7 @@ mod control;
 mod convert;
 mod emit;
 mod error;
+mod fatal;
 mod function;
 mod link;
 mod linked;
@@ -33,6 +34,7 @@ mod target;
 mod vector;
 
 pub use error::{LlvmError, Malformed};
+pub use fatal::{Failure, Fatal, fail, on_fatal};
 pub use module::{Compiled, Llvm, OptLevel, Options, compile};
 pub use symbol::symbol_name;
 pub use target::{llvm_version, native_features, required_features};

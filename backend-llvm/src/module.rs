@@ -1,7 +1,7 @@
 //! The way of a module: check, spell, verify, optimise, verify, emit.
 
 use crate::function::Speller;
-use crate::{LlvmError, check, emit, link, linked, signature, symbol_name, target};
+use crate::{LlvmError, check, emit, fatal, link, linked, signature, symbol_name, target};
 use indexmap::IndexMap;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
@@ -81,7 +81,8 @@ impl Compiled {
     /// LLVM cannot read or emit its own module.
     pub fn asm(&self) -> Result<String, LlvmError> {
         let context = Context::create();
-        emit::assembly(&machine(&self.options)?, &self.read(&context)?)
+        let machine = machine(&self.options)?;
+        fatal::at("print assembly", self.symbols.keys(), || emit::assembly(&machine, &self.read(&context)?))
     }
 
     /// The object with one more symbol: the table by which a program that links it finds its kernels, and the bundle
@@ -91,9 +92,12 @@ impl Compiled {
     /// LLVM cannot read or emit its own module.
     pub fn linked_object(&self, symbol: &str, bundle: &[u8]) -> Result<Vec<u8>, LlvmError> {
         let context = Context::create();
-        let module = self.read(&context)?;
-        linked::add_table(&context, &module, self.symbols.values().map(String::as_str), symbol, bundle)?;
-        emit::object(&machine(&self.options)?, &module)
+        let machine = machine(&self.options)?;
+        fatal::at("generate code", self.symbols.keys(), || {
+            let module = self.read(&context)?;
+            linked::add_table(&context, &module, self.symbols.values().map(String::as_str), symbol, bundle)?;
+            emit::object(&machine, &module)
+        })
     }
 
     fn read<'c>(&self, context: &'c Context) -> Result<inkwell::module::Module<'c>, LlvmError> {
@@ -133,15 +137,15 @@ pub fn compile(module: &Module, kernels: &[Symbol], options: &Options) -> Result
         if symbols.insert(name.clone(), symbol.clone()).is_some() {
             return Err(LlvmError::Twice(name.to_string()));
         }
-        spell(module, func, &symbol, &attributes, &context, &out)?;
+        fatal::at("spell", [name], || spell(module, func, &symbol, &attributes, &context, &out))?;
     }
-    emit::verify(&out, "as spelled")?;
+    fatal::at("verify", kernels, || emit::verify(&out, "as spelled"))?;
     if options.opt == OptLevel::O {
-        optimise(&out, &machine)?;
-        emit::verify(&out, "after optimisation")?;
+        fatal::at("optimise", kernels, || optimise(&out, &machine))?;
+        fatal::at("verify", kernels, || emit::verify(&out, "after optimisation"))?;
     }
     let llvm_ir = out.print_to_string().to_string();
-    let object = emit::object(&machine, &out)?;
+    let object = fatal::at("generate code", kernels, || emit::object(&machine, &out))?;
     Ok(Compiled { options: *options, symbols, llvm_ir, object })
 }
 

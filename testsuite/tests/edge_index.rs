@@ -13,7 +13,7 @@ static TOOLS: LazyLock<Tools> = LazyLock::new(|| {
 
 /// Saves a graph's edges in the order of `positions`, with a weight for each.
 fn save_edges(folder: &Path, name: &str, graph: &GraphFile, positions: &[usize], weights: &[f32]) {
-    let dst = graph.csr.destinations();
+    let dst = graph.csr.destinations().unwrap();
     let row = |of: &tiga_formats::Indices| positions.iter().map(|p| of.get(*p)).collect::<Vec<_>>();
     let edges = [row(graph.csr.col()), row(&dst)].concat();
     let edges = Array::new(vec![2, positions.len()], Elements::I64(edges)).unwrap();

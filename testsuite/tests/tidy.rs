@@ -49,6 +49,11 @@ fn planted(path: &str, text: &str) -> String {
     findings[0].clone()
 }
 
+/// All findings that `path` with `text` causes in the small house.
+fn planted_all(path: &str, text: &str) -> String {
+    check(&house().with(path, text)).iter().map(|(_, finding)| finding.to_string()).collect::<Vec<_>>().join("\n")
+}
+
 #[track_caller]
 fn says(finding: &str, part: &str) {
     assert!(finding.contains(part), "`{finding}` does not say `{part}`");
@@ -87,6 +92,13 @@ fn a_version_outside_the_root_and_missing_lints_are_found() {
     says(&planted("plan/Cargo.toml", &version), "`serde`: versions stand in the root");
     let lints = MANIFEST.replace("[lints]\nworkspace = true", "");
     says(&planted("plan/Cargo.toml", &lints), "does not take its lints from the root");
+}
+
+#[test]
+fn a_workspace_of_its_own_has_its_own_versions() {
+    let own = "[workspace]\n[package]\nname = \"fuzz\"\n[dependencies]\nserde = \"1\"\n";
+    assert_eq!(check(&house().with("fuzz/Cargo.toml", own)), []);
+    says(&planted_all("fuzz/Cargo.toml", &own.replace("[workspace]\n", "")), "crate `fuzz` has no row in the table");
 }
 
 #[test]

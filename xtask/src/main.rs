@@ -1,10 +1,11 @@
-//! The one door to everything around the compiler: `cargo xtask setup | demo | install | dist | test | plant | soak | sanitize | bench | chroot-check`.
+//! The one door to everything around the compiler: `cargo xtask setup | demo | install | dist | test | plant | soak | sanitize | fuzz | bench | chroot-check`.
 
 mod bench;
 mod chroot;
 mod deb;
 mod demo;
 mod dist;
+mod fuzz;
 mod install;
 mod notices;
 mod plant;
@@ -48,6 +49,8 @@ enum Task {
     Soak(soak::Options),
     /// Watch hosts of the C library with valgrind's memcheck and helgrind, and with AddressSanitizer
     Sanitize,
+    /// Feed mutated bytes to every reader, guided by the code that they reach
+    Fuzz(fuzz::Options),
     /// Measure Tiga beside SciPy, MKL, numba, GraphBLAS and loops in C
     Bench(bench::Options),
     /// Prove set-up on a bare Debian 12: demo and tests in a fresh chroot (needs root and mmdebstrap)
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Task::Plant(options) => plant::run(&options),
         Task::Soak(options) => soak::run(&options),
         Task::Sanitize => sanitize::run(),
+        Task::Fuzz(options) => fuzz::run(&options),
         Task::Bench(options) => bench::run(&options),
         Task::ChrootCheck(options) => chroot::run(&options),
     };

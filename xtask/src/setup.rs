@@ -15,6 +15,8 @@ pub enum Need {
     Everything,
     /// What `cargo xtask sanitize` needs.
     Sanitizers,
+    /// What `cargo xtask fuzz` needs.
+    Fuzzing,
     /// What `cargo xtask bench` needs.
     Bench,
     /// What `cargo xtask dist` needs.
@@ -30,6 +32,7 @@ impl Need {
             Need::Llvm => other == Need::Llvm,
             Need::Everything => other == Need::Everything || Need::Llvm.includes(other),
             Need::Sanitizers => other == Need::Sanitizers || Need::Everything.includes(other),
+            Need::Fuzzing => other == Need::Fuzzing || Need::Everything.includes(other),
             Need::Bench => other == Need::Bench || Need::Everything.includes(other),
             Need::Packages => other == Need::Packages || Need::Llvm.includes(other),
             Need::Trial => other == Need::Trial || Need::Packages.includes(other),

@@ -9,6 +9,7 @@ mod codegen;
 mod compile;
 mod eval;
 mod explain;
+mod fatal;
 mod fmt;
 mod front;
 mod header;
@@ -47,9 +48,10 @@ struct Cli {
     /// Print the version; with --verbose, also what it was built with, and for.
     #[arg(short = 'V', long)]
     version: bool,
-    /// Fails as a bug of the compiler would: for the test of what is left behind then.
-    #[arg(long, exclusive = true, hide = true)]
-    internal_error: bool,
+    /// Fails as a bug of the compiler or of LLVM would: for the test of what is left behind then.
+    #[arg(long, value_name = "WHERE", exclusive = true, hide = true, num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "check", value_enum)]
+    internal_error: Option<fatal::Place>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -86,6 +88,7 @@ const TIGAC: internal::Command = internal::Command {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    fatal::report_llvm();
     start::run(TIGAC, stranger, Cli::run)
 }
 
@@ -114,7 +117,9 @@ impl Cli {
             output::print(page.as_bytes())?;
             return Ok(Outcome::Done);
         }
-        assert!(!self.internal_error, "asked for");
+        if let Some(place) = self.internal_error {
+            place.fail();
+        }
         if let Some(what) = self.print {
             about::list(what)?;
             return Ok(Outcome::Done);

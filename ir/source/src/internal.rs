@@ -41,6 +41,12 @@ impl Command {
         self.leave("found by a check\n");
     }
 
+    /// Writes the report of a failure that ends the process from outside of Rust; `what` holds nothing of the user's. There
+    /// is no way through the program to write: the thread that failed is not the one that reports.
+    pub fn report_fatal(self, what: &str) {
+        self.leave(&format!("{what}\n"));
+    }
+
     /// The report: versions, the command without its arguments, and the way through the program.
     fn text(self, what: &str) -> String {
         let mut out = format!("{} {}\n", self.name, self.version);

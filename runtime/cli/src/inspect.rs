@@ -8,8 +8,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tiga_bundle::{Bundle, Guard, Param, Program, Type, Variant};
 
+/// The arguments of `tiga inspect`.
 #[derive(Args)]
-pub(crate) struct Inspect {
+pub struct Inspect {
     /// The bundle.
     #[arg(value_name = "BUNDLE.tgb")]
     bundle: PathBuf,
@@ -28,7 +29,11 @@ enum Format {
 }
 
 impl Inspect {
-    pub(crate) fn run(&self, out: &mut dyn Write) -> Result<bool> {
+    /// Shows the bundle.
+    ///
+    /// # Errors
+    /// It is no bundle, or what it says cannot be written.
+    pub fn run(&self, out: &mut dyn Write) -> Result<bool> {
         refuse_model(&self.bundle)?;
         let bundle = Bundle::open(&self.bundle).with_context(|| self.bundle.display().to_string())?;
         match self.format {
@@ -39,7 +44,11 @@ impl Inspect {
     }
 }
 
-fn print(bundle: &Bundle, out: &mut dyn Write) -> Result<()> {
+/// The text form: all that a bundle says of itself.
+///
+/// # Errors
+/// Those of the writer.
+pub fn print(bundle: &Bundle, out: &mut dyn Write) -> Result<()> {
     let manifest = bundle.manifest();
     writeln!(out, "format {}, language {}, made by {}", manifest.format, manifest.language, manifest.compiler)?;
     writeln!(out, "floating point: {}", manifest.fp.name())?;
@@ -74,7 +83,7 @@ fn print(bundle: &Bundle, out: &mut dyn Write) -> Result<()> {
 }
 
 /// A model is not a bundle, and whoever gives one wants to hear how to make one of it.
-pub(crate) fn refuse_model(path: &Path) -> Result<()> {
+pub fn refuse_model(path: &Path) -> Result<()> {
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tg")) && path.is_file() {
         let (model, bundle) = (path.display(), path.with_extension("tgb"));
         bail!("{model}: this is a model, not a bundle: compile it with tigac {model} -o {}", bundle.display());
@@ -83,7 +92,7 @@ pub(crate) fn refuse_model(path: &Path) -> Result<()> {
 }
 
 /// A kernel's name with the condition under which it runs, if it has one.
-pub(crate) fn guarded(variant: &Variant) -> String {
+pub fn guarded(variant: &Variant) -> String {
     if variant.guard == Guard::ALWAYS {
         return variant.entry.clone();
     }
@@ -105,7 +114,7 @@ fn print_program(program: &Program, out: &mut dyn Write) -> Result<()> {
 }
 
 /// `f64[N, 3]`, `f64`, `graph<g.src -> g.dst>`.
-pub(crate) fn type_text(ty: &Type) -> String {
+pub fn type_text(ty: &Type) -> String {
     match ty {
         Type::Graph { src, dst, .. } if src == dst => format!("graph<{src}>"),
         Type::Graph { src, dst, .. } => format!("graph<{src} -> {dst}>"),

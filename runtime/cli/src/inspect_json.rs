@@ -10,7 +10,7 @@ use tiga_source::steers;
 const VERSION: u32 = 1;
 
 /// All that a bundle says of itself. The same bundle gives the same text.
-pub(crate) fn document(bundle: &Bundle) -> String {
+pub fn document(bundle: &Bundle) -> String {
     let manifest = bundle.manifest();
     let entries = bundle.entries().map(|(name, bytes)| json!({"name": name, "bytes": bytes}));
     let mut tree = json!({

@@ -8,19 +8,17 @@ mod bench;
 mod bound;
 mod given;
 mod inputs;
-mod inspect;
-mod inspect_json;
 mod names;
 mod outputs;
 mod rows;
 mod run;
-mod show;
 mod trace;
 
 use anyhow::{Error, Result};
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
+use tiga::{inspect, show};
 use tiga_source::{Output, internal, printed, say};
 
 /// The command, as reports name it.

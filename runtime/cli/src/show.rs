@@ -10,7 +10,7 @@ use tiga_source::steers;
 const SHOWN: usize = 8;
 
 /// `rank: f64[4] = 0.3, 0.2, …`
-pub(crate) fn result(out: &mut dyn Write, name: &str, array: &Array) -> io::Result<()> {
+pub fn result(out: &mut dyn Write, name: &str, array: &Array) -> io::Result<()> {
     let mut values: Vec<String> = (0..array.len().min(SHOWN)).map(|i| array.get(i).to_string()).collect();
     if array.len() > SHOWN {
         values.push("…".into());
@@ -21,7 +21,7 @@ pub(crate) fn result(out: &mut dyn Write, name: &str, array: &Array) -> io::Resu
 }
 
 /// The largest entries of a vector, and what they are called.
-pub(crate) fn top(out: &mut dyn Write, array: &Array, count: usize, ids: RowIds<'_>) -> io::Result<()> {
+pub fn top(out: &mut dyn Write, array: &Array, count: usize, ids: RowIds<'_>) -> io::Result<()> {
     for (place, row) in ranking(array).into_iter().take(count).enumerate() {
         let label = visible(&ids.of(row, array.len()).join(" → "));
         let value = match array.get(row) {
@@ -38,7 +38,7 @@ pub(crate) fn top(out: &mut dyn Write, array: &Array, count: usize, ids: RowIds<
 }
 
 /// A text of a file without what a terminal would obey.
-pub(crate) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     text.chars().map(|c| if steers(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
@@ -60,7 +60,7 @@ fn larger_first(a: Scalar, b: Scalar) -> Ordering {
 }
 
 /// Least and median time, and edges a second at the median.
-pub(crate) fn timing(out: &mut dyn Write, times: &mut [Duration], edges: usize, rounds: Option<i64>) -> io::Result<()> {
+pub fn timing(out: &mut dyn Write, times: &mut [Duration], edges: usize, rounds: Option<i64>) -> io::Result<()> {
     times.sort_unstable();
     let (least, median) = (times[0], times[times.len() / 2]);
     let rounds = rounds.filter(|r| *r > 0).unwrap_or(1);

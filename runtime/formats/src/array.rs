@@ -1,6 +1,6 @@
 //! A dense array in C order, as array files hold it.
 
-use crate::Scalar;
+use crate::{Scalar, WouldNotFit, room};
 use bytemuck::{cast_slice, cast_slice_mut};
 use half::{bf16, f16};
 use std::fmt;
@@ -173,6 +173,9 @@ pub enum ArrayError {
         /// What is counted.
         what: &'static str,
     },
+    /// There is no memory for it.
+    #[error(transparent)]
+    WouldNotFit(#[from] WouldNotFit),
 }
 
 /// A dense array in C order (the last axis is contiguous).
@@ -241,6 +244,12 @@ impl Array {
         &self.elements
     }
 
+    /// A copy, where the system has the memory for one.
+    pub(crate) fn copied(&self) -> Result<Self, WouldNotFit> {
+        let elements = map_elements!(&self.elements, v => room::collected(v.len(), v.iter().copied())?);
+        Ok(Self { shape: self.shape.clone(), elements })
+    }
+
     /// The elements and the shape.
     pub fn into_parts(self) -> (Vec<usize>, Elements) {
         (self.shape, self.elements)
@@ -278,7 +287,8 @@ impl Array {
     /// Rows of the leading axis in another order: row `i` of the result is row `order[i]`.
     ///
     /// # Errors
-    /// [`ArrayError::Leading`] unless the leading extent is `rows`, which all of `order` lies below.
+    /// [`ArrayError::Leading`] unless the leading extent is `rows`, which all of `order` lies below;
+    /// [`ArrayError::WouldNotFit`].
     pub(crate) fn gather_rows(
         &self,
         order: &crate::Indices,
@@ -290,7 +300,7 @@ impl Array {
         }
         let width: usize = self.shape[1..].iter().product();
         let elements = map_elements!(&self.elements, v => {
-            let mut out = Vec::with_capacity(order.len() * width);
+            let mut out = room::for_elements(order.len().saturating_mul(width))?;
             for row in order.iter() {
                 out.extend_from_slice(&v[row as usize * width..][..width]);
             }

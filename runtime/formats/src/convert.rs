@@ -1,7 +1,7 @@
 //! Arrays of one element type read as another.
 
 use crate::scalar::is_widening;
-use crate::{Array, ArrayType, Elements, Scalar};
+use crate::{Array, ArrayType, Elements, Scalar, WouldNotFit, room};
 use half::{bf16, f16};
 use tiga_abi::DType;
 
@@ -40,6 +40,9 @@ pub enum ConvertError {
         /// The type asked for.
         to: DType,
     },
+    /// There is no memory for it.
+    #[error(transparent)]
+    WouldNotFit(#[from] WouldNotFit),
 }
 
 /// The end of a message on a value between those of `to`.
@@ -87,9 +90,14 @@ impl Array {
     /// # Errors
     /// [`ConvertError`] where `conversion` does not allow it.
     pub fn convert(self, to: DType, conversion: Conversion) -> Result<Array, ConvertError> {
+        if self.array_type() == ArrayType::from(to) { Ok(self) } else { self.converted(to, conversion) }
+    }
+
+    /// The same in an array of its own.
+    pub(crate) fn converted(&self, to: DType, conversion: Conversion) -> Result<Array, ConvertError> {
         let from = self.array_type();
         if from == ArrayType::from(to) {
-            return Ok(self);
+            return Ok(self.copied()?);
         }
         // Of files that have no bf16, such as .npy, an f32 array holds one.
         let kept_as_single = to.is_half() && from == ArrayType::F32;
@@ -108,8 +116,7 @@ impl Array {
             DType::F32 => Elements::F32(self.each(to, |x| allowed(x.to_f32(), inexact))?),
             DType::F64 => Elements::F64(self.each(to, |x| allowed(x.to_f64_exactly(), inexact))?),
         };
-        let (shape, _) = self.into_parts();
-        Ok(Array::new(shape, elements).expect("the number of elements did not change"))
+        Ok(Array::new(self.shape().to_vec(), elements).expect("the number of elements did not change"))
     }
 
     fn each<T>(&self, to: DType, convert: impl Fn(Scalar) -> Option<T>) -> Result<Vec<T>, ConvertError> {
@@ -118,7 +125,7 @@ impl Array {
             let value = self.get(position);
             convert(value).ok_or(ConvertError::Value { position, value, from, to })
         };
-        (0..self.len()).map(one).collect()
+        room::collected_good(self.len(), (0..self.len()).map(one))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The graph: a relation source → destination in compressed sparse rows, a row per destination.
 
-use crate::Indices;
+use crate::{Indices, WouldNotFit};
 use std::ops::Range;
 
 /// A validated graph. Row `i` holds the edges into destination `i`; `col` holds their sources. The order inside a row
@@ -83,6 +83,9 @@ pub enum CsrError {
         /// The number of rows.
         nodes: usize,
     },
+    /// The edges of the result cannot be allocated.
+    #[error(transparent)]
+    WouldNotFit(#[from] WouldNotFit),
 }
 
 impl Csr {
@@ -130,7 +133,7 @@ impl Csr {
         check_range(src, num_src, End::Source)?;
         check_range(dst, num_dst, End::Destination)?;
         let (row_ptr, order) = counting_sort(dst, num_dst)?;
-        let col = src.gather(&order);
+        let col = src.gather(&order)?;
         Ok((Self { num_src, row_ptr, col }, order))
     }
 
@@ -139,10 +142,10 @@ impl Csr {
     /// is reached through it.
     ///
     /// # Errors
-    /// [`CsrError::TooManyRows`] if `num_src` rows cannot be allocated.
+    /// [`CsrError::TooManyRows`] or [`CsrError::WouldNotFit`] if it cannot be allocated.
     pub fn transpose(&self) -> Result<(Self, Indices), CsrError> {
         let (row_ptr, perm) = counting_sort(&self.col, self.num_src)?;
-        let col = self.destinations().gather(&perm);
+        let col = self.destinations()?.gather(&perm)?;
         Ok((Self { num_src: self.num_dst(), row_ptr, col }, perm))
     }
 
@@ -177,12 +180,15 @@ impl Csr {
     }
 
     /// `[num_edges]`: the destination of each edge.
-    pub fn destinations(&self) -> Indices {
-        let mut out = Indices::zeroed(self.num_edges(), self.num_dst());
+    ///
+    /// # Errors
+    /// [`WouldNotFit`] if the system has no memory for them.
+    pub fn destinations(&self) -> Result<Indices, WouldNotFit> {
+        let mut out = Indices::zeroed(self.num_edges(), self.num_dst())?;
         for row in 0..self.num_dst() {
             self.row(row).for_each(|e| out.set(e, row));
         }
-        out
+        Ok(out)
     }
 
     /// `[num_dst]`: the number of edges into each destination.
@@ -230,7 +236,7 @@ fn counting_sort(keys: &Indices, num_rows: usize) -> Result<(Vec<i64>, Indices),
     for row in 0..num_rows {
         row_ptr[row + 2] += row_ptr[row + 1];
     }
-    let mut order = Indices::zeroed(keys.len(), keys.len());
+    let mut order = Indices::zeroed(keys.len(), keys.len())?;
     for (position, key) in keys.iter().enumerate() {
         let next = &mut row_ptr[key as usize + 1];
         order.set(*next as usize, position);

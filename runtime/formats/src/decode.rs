@@ -1,6 +1,6 @@
 //! Elements as array files store them: read in pieces, so that memory grows with the bytes that are there.
 
-use crate::Elements;
+use crate::{Elements, WouldNotFit, room};
 use half::{bf16, f16};
 use std::io::{self, Read};
 
@@ -50,8 +50,16 @@ pub(crate) enum DecodeError {
     Io(io::Error),
     /// The file ends before these many bytes.
     Short(u64),
+    /// There is no memory for them.
+    WouldNotFit(WouldNotFit),
     /// A bool that is neither 0 nor 1.
     Bool { position: usize, found: u8 },
+}
+
+impl From<WouldNotFit> for DecodeError {
+    fn from(error: WouldNotFit) -> Self {
+        DecodeError::WouldNotFit(error)
+    }
 }
 
 /// Reads `count` elements.
@@ -103,11 +111,12 @@ fn decode_all<const N: usize, T>(
     count: usize,
     decode: impl Fn([u8; N]) -> T,
 ) -> Result<Vec<T>, DecodeError> {
-    let mut piece = vec![0; 64 * 1024];
-    let mut out = Vec::with_capacity(count.min(piece.len()));
+    let mut piece = room::filled(0, 64 * 1024)?;
+    let mut out = room::for_elements(count.min(piece.len()))?;
     while out.len() < count {
         let bytes = piece.len().min((count - out.len()) * N);
         fill(reader, &mut piece[..bytes])?;
+        room::make(&mut out, bytes / N)?;
         out.extend(piece[..bytes].as_chunks().0.iter().map(|bytes| decode(*bytes)));
     }
     Ok(out)

@@ -3,7 +3,7 @@
 use crate::graph::GraphFile;
 use crate::limits::{TooSparse, WouldNotFit, check_nodes};
 use crate::text_edges::{BYTES_PER_EDGE, BYTES_PER_ROW};
-use crate::{Array, ArrayType, Csr, CsrError, Elements, Indices, Limits, NodeCounts};
+use crate::{Array, ArrayType, Csr, CsrError, Elements, Indices, Limits, NodeCounts, room};
 
 /// Why an array is not the edges of a graph.
 #[derive(Debug, thiserror::Error)]
@@ -76,19 +76,19 @@ fn ends(array: Array) -> Result<(Indices, Indices), EdgeIndexError> {
     let (shape, elements) = array.into_parts();
     let [2, edges] = shape[..] else { return Err(kind) };
     match elements {
-        Elements::U8(bytes) => {
-            let mut src: Vec<i32> = bytes.into_iter().map(i32::from).collect();
-            let dst = src.split_off(edges);
-            Ok((src.into(), dst.into()))
-        }
-        Elements::I32(mut src) => {
-            let dst = src.split_off(edges);
-            Ok((src.into(), dst.into()))
-        }
-        Elements::I64(mut src) => {
-            let dst = src.split_off(edges);
-            Ok((src.into(), dst.into()))
-        }
+        Elements::U8(bytes) => halves(room::collected(bytes.len(), bytes.into_iter().map(i32::from))?, edges),
+        Elements::I32(both) => halves(both, edges),
+        Elements::I64(both) => halves(both, edges),
         _ => Err(kind),
     }
+}
+
+/// What stands before and behind a position.
+fn halves<T: Copy>(mut both: Vec<T>, at: usize) -> Result<(Indices, Indices), EdgeIndexError>
+where
+    Indices: From<Vec<T>>,
+{
+    let behind = room::collected(both.len() - at, both[at..].iter().copied())?;
+    both.truncate(at);
+    Ok((both.into(), behind.into()))
 }

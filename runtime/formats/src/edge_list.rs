@@ -6,7 +6,7 @@ use crate::input::{LineError, Lines, parse_position, quote};
 use crate::limits::{TooSparse, WouldNotFit, check_nodes};
 use crate::number::{NumberKind, Words};
 use crate::text_edges::{BYTES_PER_EDGE, BYTES_PER_ROW, MAX_NODES, Mirror, TextEdges};
-use crate::{CsrError, End, Limits, Names, NodeCounts};
+use crate::{CsrError, End, Limits, Names, NodeCounts, room};
 use indexmap::IndexSet;
 use std::io::BufRead;
 
@@ -159,7 +159,7 @@ pub fn read(
     limits.check(rows.saturating_add(edges.len() as u64 * BYTES_PER_EDGE))?;
     let mut file = edges.into_graph(sources, destinations, Mirror::No)?;
     file.sized_by_ids = options.nodes.is_none() && !options.named;
-    file.names = nodes.into_names();
+    file.names = nodes.into_names()?;
     Ok(file)
 }
 
@@ -204,21 +204,22 @@ impl<'l> Nodes<'l> {
                     *held = 2 * *bytes;
                     limits.check(*held)?;
                 }
-                Ok(names.insert_full(name.into()).0 as u64)
+                names.try_reserve(1).map_err(|_| WouldNotFit::Refused { bytes: *bytes })?;
+                Ok(names.insert_full(room::boxed(name)?).0 as u64)
             }
         }
     }
 
-    fn into_names(self) -> Option<Names> {
+    fn into_names(self) -> Result<Option<Names>, WouldNotFit> {
         match self {
-            Nodes::Numbered(_) => None,
+            Nodes::Numbered(_) => Ok(None),
             Nodes::Named { names, .. } => {
                 let mut text = String::new();
                 for name in names {
-                    text.push_str(&name);
-                    text.push('\n');
+                    room::push_text(&mut text, &name)?;
+                    room::push_text(&mut text, "\n")?;
                 }
-                Some(Names::from_lines(text))
+                Ok(Some(Names::from_lines(text)?))
             }
         }
     }
@@ -236,7 +237,7 @@ fn read_edge(line: u64, fields: &[&[u8]], nodes: &mut Nodes<'_>, out: &mut TextE
                 let expected = NumberKind::Real.describe();
                 return Err(EdgeListError::Value { line, found: quote(word), expected });
             }
-            values.push(word);
+            values.push(word)?;
         }
         (_, values) => {
             let expected = if values.is_some() { "source destination value" } else { "source destination" };
@@ -245,6 +246,5 @@ fn read_edge(line: u64, fields: &[&[u8]], nodes: &mut Nodes<'_>, out: &mut TextE
     }
     let src = nodes.node(line, fields[0], End::Source)?;
     let dst = nodes.node(line, fields[1], End::Destination)?;
-    out.push(src, dst);
-    Ok(())
+    Ok(out.push(src, dst)?)
 }

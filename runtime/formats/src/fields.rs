@@ -41,17 +41,43 @@ impl Delimiter {
     }
 }
 
-/// The first fields of a line, at most 4, without the white space and the quotes around them.
-pub(crate) fn fields(line: &[u8], delimiter: Delimiter) -> Result<Vec<&[u8]>, FieldError> {
+/// The first fields of a line, at most 4: nothing is allocated for a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fields<'l> {
+    fields: [&'l [u8]; MOST],
+    count: usize,
+}
+
+impl<'l> Fields<'l> {
+    fn push(&mut self, field: &'l [u8]) {
+        self.fields[self.count] = field;
+        self.count += 1;
+    }
+}
+
+impl<'l> std::ops::Deref for Fields<'l> {
+    type Target = [&'l [u8]];
+
+    fn deref(&self) -> &Self::Target {
+        &self.fields[..self.count]
+    }
+}
+
+/// The first fields of a line, without the white space and the quotes around them.
+pub(crate) fn fields(line: &[u8], delimiter: Delimiter) -> Result<Fields<'_>, FieldError> {
+    let mut out = Fields::default();
     match delimiter {
         Delimiter::Space => {
-            Ok(line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(MOST).collect())
+            let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+            words.take(MOST).for_each(|word| out.push(word));
         }
         Delimiter::Byte(byte) => {
-            let parts = line.split(|b| *b == byte).take(MOST).enumerate();
-            parts.map(|(i, field)| unquoted(field.trim_ascii(), i + 1)).collect()
+            for (i, field) in line.split(|b| *b == byte).take(MOST).enumerate() {
+                out.push(unquoted(field.trim_ascii(), i + 1)?);
+            }
         }
     }
+    Ok(out)
 }
 
 fn unquoted(field: &[u8], number: usize) -> Result<&[u8], FieldError> {
@@ -93,7 +119,7 @@ mod tests {
     use super::*;
 
     fn split(line: &str) -> Result<Vec<&[u8]>, FieldError> {
-        fields(line.as_bytes(), Delimiter::of(line.as_bytes(), true))
+        fields(line.as_bytes(), Delimiter::of(line.as_bytes(), true)).map(|fields| fields.to_vec())
     }
 
     #[test]

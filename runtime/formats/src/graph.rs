@@ -1,7 +1,7 @@
 //! A graph file opened: the graph, its edge values, and how its edges stand in the file.
 
 use crate::number::{NotOfType, Words};
-use crate::{Array, ArrayError, Conversion, ConvertError, Csr, Elements, Indices};
+use crate::{Array, ArrayError, Conversion, ConvertError, Csr, Elements, Indices, WouldNotFit};
 use std::borrow::Cow;
 use tiga_abi::DType;
 
@@ -64,6 +64,9 @@ pub enum ValuesError {
         /// The type asked for.
         dtype: DType,
     },
+    /// There is no memory for them.
+    #[error(transparent)]
+    WouldNotFit(#[from] WouldNotFit),
 }
 
 impl GraphFile {
@@ -87,11 +90,14 @@ impl GraphFile {
     /// [`ValuesError`].
     pub fn values(&self, dtype: DType) -> Result<Array, ValuesError> {
         match self.values.as_ref().ok_or(ValuesError::None)? {
-            EdgeValues::Array(array) => Ok(array.clone().convert(dtype, Conversion::Exact)?),
+            EdgeValues::Array(array) => Ok(array.converted(dtype, Conversion::Exact)?),
             EdgeValues::Text(text) => {
                 let in_file = Array::vector(text.words.parse(dtype)?);
-                let by_edge = in_file.gather_rows(&self.input_order, self.inputs, "values in the file");
-                let by_edge = by_edge.expect("a reader keeps one word a line");
+                let by_edge = match in_file.gather_rows(&self.input_order, self.inputs, "values in the file") {
+                    Ok(by_edge) => by_edge,
+                    Err(ArrayError::WouldNotFit(error)) => return Err(error.into()),
+                    Err(error) => unreachable!("a reader keeps one word a line: {error}"),
+                };
                 if text.negate_above_diagonal { self.negate_above_diagonal(by_edge, dtype) } else { Ok(by_edge) }
             }
         }
@@ -100,7 +106,7 @@ impl GraphFile {
     /// The values of a skew-symmetric file, whose lines stand for the edges below the diagonal.
     fn negate_above_diagonal(&self, by_edge: Array, dtype: DType) -> Result<Array, ValuesError> {
         let (shape, mut elements) = by_edge.into_parts();
-        for (edge, row) in self.csr.destinations().iter().enumerate() {
+        for (edge, row) in self.csr.destinations()?.iter().enumerate() {
             if row >= self.csr.col().get(edge) {
                 continue;
             }

@@ -1,9 +1,9 @@
 //! Graphs in `.npz` archives: edge ends, CSR arrays, or what SciPy's `save_npz` writes.
 
 use crate::graph::{EdgeValues, GraphFile};
-use crate::limits::{TooSparse, check_nodes};
+use crate::limits::{TooSparse, WouldNotFit, check_nodes};
 use crate::npz::{Npz, NpzError};
-use crate::{Array, ArrayType, Csr, CsrError, Elements, Indices, Names, Scalar};
+use crate::{Array, ArrayError, ArrayType, Csr, CsrError, Elements, Indices, Names, Scalar, room};
 
 /// Why an archive is not a graph.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +83,12 @@ pub enum GraphNpzError {
     /// The arrays are no graph.
     #[error(transparent)]
     Csr(#[from] CsrError),
+    /// There is no memory for it.
+    #[error(transparent)]
+    WouldNotFit(#[from] WouldNotFit),
+    /// The values do not stand by the edges.
+    #[error(transparent)]
+    Array(#[from] ArrayError),
 }
 
 /// Reads a graph from the first of these sets of members that is there; others are left alone.
@@ -150,7 +156,7 @@ fn read_csr(
     num_src: Option<usize>,
 ) -> Result<Csr, GraphNpzError> {
     let starts = match indices(npz, row_ptr)? {
-        Indices::I32(v) => v.into_iter().map(i64::from).collect(),
+        Indices::I32(v) => room::collected(v.len(), v.into_iter().map(i64::from))?,
         Indices::I64(v) => v,
     };
     let csr = Csr::from_csr(starts, indices(npz, col)?, num_src)?;
@@ -192,12 +198,12 @@ fn with_values(
             return Err(GraphNpzError::Values { member, shape: array.shape().to_vec(), edges });
         }
         Some(array) => Some(match &order {
-            Some(order) => array.gather_rows(order, edges, "edges").expect("the leading extent was compared above"),
+            Some(order) => array.gather_rows(order, edges, "edges")?,
             None => array,
         }),
         None => None,
     };
-    let input_order = order.unwrap_or_else(|| Indices::identity(edges));
+    let input_order = order.map_or_else(|| Indices::identity(edges), Ok)?;
     Ok(GraphFile {
         csr,
         values: values.map(EdgeValues::Array),
@@ -251,7 +257,7 @@ fn read_names(npz: &mut Npz, csr: &Csr) -> Result<Names, GraphNpzError> {
         (_, other) => return Err(kind(&Array::vector(other), "names", "one-dimensional u8")),
     };
     let text = String::from_utf8(bytes).map_err(|e| GraphNpzError::NotText { at: e.utf8_error().valid_up_to() })?;
-    let names = Names::from_lines(text);
+    let names = Names::from_lines(text)?;
     if names.len() != csr.num_dst() && names.len() != csr.num_src() {
         return Err(GraphNpzError::Names { found: names.len(), expected: csr.num_dst() });
     }

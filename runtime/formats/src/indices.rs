@@ -1,5 +1,6 @@
 //! Positions of nodes and edges, held in 32 bits where they fit.
 
+use crate::{WouldNotFit, room};
 use bytemuck::cast_slice;
 
 /// A sequence of positions, none negative once a [`crate::Csr`] holds it. Kernels are made for both widths.
@@ -13,15 +14,24 @@ pub enum Indices {
 
 impl Indices {
     /// `len` zeros, wide enough for values below `bound`.
-    pub fn zeroed(len: usize, bound: usize) -> Self {
-        if i32::try_from(bound).is_ok() { Indices::I32(vec![0; len]) } else { Indices::I64(vec![0; len]) }
+    ///
+    /// # Errors
+    /// [`WouldNotFit`] if the system has no memory for them.
+    pub fn zeroed(len: usize, bound: usize) -> Result<Self, WouldNotFit> {
+        Ok(match i32::try_from(bound) {
+            Ok(_) => Indices::I32(room::filled(0, len)?),
+            Err(_) => Indices::I64(room::filled(0, len)?),
+        })
     }
 
     /// `0, 1, …, len - 1`.
-    pub fn identity(len: usize) -> Self {
-        let mut out = Self::zeroed(len, len);
+    ///
+    /// # Errors
+    /// [`WouldNotFit`] if the system has no memory for them.
+    pub fn identity(len: usize) -> Result<Self, WouldNotFit> {
+        let mut out = Self::zeroed(len, len)?;
         (0..len).for_each(|i| out.set(i, i));
-        out
+        Ok(out)
     }
 
     /// The number of positions.
@@ -64,11 +74,12 @@ impl Indices {
     }
 
     /// `[self[order[0]], self[order[1]], …]` for an `order` of valid positions.
-    pub(crate) fn gather(&self, order: &Indices) -> Indices {
-        match self {
-            Indices::I32(v) => Indices::I32(order.iter().map(|p| v[p as usize]).collect()),
-            Indices::I64(v) => Indices::I64(order.iter().map(|p| v[p as usize]).collect()),
-        }
+    pub(crate) fn gather(&self, order: &Indices) -> Result<Indices, WouldNotFit> {
+        let len = order.len();
+        Ok(match self {
+            Indices::I32(v) => Indices::I32(room::collected(len, order.iter().map(|p| v[p as usize]))?),
+            Indices::I64(v) => Indices::I64(room::collected(len, order.iter().map(|p| v[p as usize]))?),
+        })
     }
 
     /// Bytes of one position: 4 or 8.

@@ -27,6 +27,7 @@ pub mod npy;
 pub mod npz;
 mod number;
 mod open;
+mod room;
 pub mod safetensors;
 mod scalar;
 mod text_edges;
@@ -48,7 +49,7 @@ pub use graph_source::{GraphSource, GraphSourceError, NodeCounts};
 pub use indices::Indices;
 pub use input::{InputError, LineError};
 pub use interrupt::remove_unfinished_on_signals;
-pub use limits::{Limits, TooSparse, WouldNotFit};
+pub use limits::{Limits, OverLimit, TooSparse, WouldNotFit};
 pub use named::{
     Counted, INPUT_ORDER, INPUTS_HELP, Named, NotCounted, NotNamed, StandardInputTwice, array_path,
     check_standard_input, is_array_file, whole_number,

@@ -19,14 +19,28 @@ pub struct Limits {
     pub memory: u64,
 }
 
-/// A file asks for more memory than the limit; nothing of its body was read.
+/// More memory than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("needs about {} MB of memory, {} MB may be used", .needed.div_ceil(1_000_000), .limit / 1_000_000)]
-pub struct WouldNotFit {
+pub struct OverLimit {
     /// The estimate in bytes.
     pub needed: u64,
     /// The limit in bytes.
     pub limit: u64,
+}
+
+/// There is not the memory that a file asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WouldNotFit {
+    /// It asks for more than the limit; nothing of its body was read.
+    #[error(transparent)]
+    Limit(#[from] OverLimit),
+    /// It is within the limit, and the system has not so much.
+    #[error("the system has no memory for an array of {bytes} bytes")]
+    Refused {
+        /// The size of the array that was refused.
+        bytes: u64,
+    },
 }
 
 /// A file names far more nodes than its size accounts for.
@@ -56,9 +70,9 @@ impl Limits {
     /// used.
     ///
     /// # Errors
-    /// [`WouldNotFit`]; never for a few megabytes.
-    pub fn room_for(bytes: u64) -> Result<(), WouldNotFit> {
-        if bytes <= FREE { Ok(()) } else { Limits::of_this_machine().check(bytes) }
+    /// [`OverLimit`]; never for a few megabytes.
+    pub fn room_for(bytes: u64) -> Result<(), OverLimit> {
+        if bytes <= FREE { Ok(()) } else { Limits::of_this_machine().hold(bytes) }
     }
 
     /// Holds an estimate against the limit.
@@ -66,7 +80,11 @@ impl Limits {
     /// # Errors
     /// [`WouldNotFit`] if the estimate is above it.
     pub(crate) fn check(&self, needed: u64) -> Result<(), WouldNotFit> {
-        if needed > self.memory { Err(WouldNotFit { needed, limit: self.memory }) } else { Ok(()) }
+        Ok(self.hold(needed)?)
+    }
+
+    fn hold(self, needed: u64) -> Result<(), OverLimit> {
+        if needed > self.memory { Err(OverLimit { needed, limit: self.memory }) } else { Ok(()) }
     }
 }
 
@@ -123,6 +141,6 @@ mod tests {
         assert_eq!(check_nodes(1_000_016, 16), Ok(()));
         let error = check_nodes(1_000_017, 16).unwrap_err();
         assert_eq!(error.to_string(), "1000017 nodes, a file of 16 bytes may have 1000016; number the nodes densely");
-        assert_eq!(Limits { memory: 10 }.check(11), Err(WouldNotFit { needed: 11, limit: 10 }));
+        assert_eq!(Limits { memory: 10 }.check(11), Err(OverLimit { needed: 11, limit: 10 }.into()));
     }
 }

@@ -266,7 +266,7 @@ fn read_entry(
         if !kind.accepts(word) {
             return Err(MatrixMarketError::Value { line, found: quote(word), expected: kind.describe() });
         }
-        values.push(word);
+        values.push(word)?;
     }
     let beyond = found.count();
     if beyond > 0 {
@@ -280,8 +280,7 @@ fn read_entry(
     if !in_triangle {
         return Err(MatrixMarketError::Triangle { line, row, column });
     }
-    out.push(column - 1, row - 1);
-    Ok(())
+    Ok(out.push(column - 1, row - 1)?)
 }
 
 fn position(word: &[u8], line: u64, what: &'static str, limit: u64) -> Result<u64, MatrixMarketError> {

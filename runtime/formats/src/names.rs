@@ -1,5 +1,7 @@
 //! The names of a graph's nodes.
 
+use crate::{WouldNotFit, room};
+
 /// One name a node, back to back in one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
@@ -9,12 +11,15 @@ pub struct Names {
 
 impl Names {
     /// The lines of a text; the last line may or may not end.
-    pub fn from_lines(text: String) -> Self {
-        let mut ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
-        if !text.is_empty() && !text.ends_with('\n') {
-            ends.push(text.len());
-        }
-        Self { text, ends }
+    ///
+    /// # Errors
+    /// [`WouldNotFit`] if the system has no memory for where they end.
+    pub fn from_lines(text: String) -> Result<Self, WouldNotFit> {
+        let last = (!text.is_empty() && !text.ends_with('\n')).then_some(text.len());
+        let lines = text.bytes().filter(|byte| *byte == b'\n').count();
+        let ends = text.match_indices('\n').map(|(at, _)| at).chain(last);
+        let ends = room::collected(lines + usize::from(last.is_some()), ends)?;
+        Ok(Self { text, ends })
     }
 
     /// The number of names.
@@ -48,7 +53,7 @@ mod tests {
     fn names_are_lines() {
         for (text, names) in [("", &[][..]), ("a", &["a"]), ("a\n", &["a"]), ("a\n\nb", &["a", "", "b"]), ("\n", &[""])]
         {
-            let read = Names::from_lines(text.to_owned());
+            let read = Names::from_lines(text.to_owned()).unwrap();
             assert_eq!(read.iter().collect::<Vec<_>>(), names, "{text:?}");
             assert_eq!((read.len(), read.get(names.len())), (names.len(), None));
         }

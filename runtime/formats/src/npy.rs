@@ -2,7 +2,7 @@
 
 use crate::array::{element_count, map_elements};
 use crate::decode::{DecodeError, Stored, fill, read_elements};
-use crate::{Array, ArrayType, Elements, Limits, WouldNotFit};
+use crate::{Array, ArrayType, Elements, Limits, WouldNotFit, room};
 use half::bf16;
 use std::io::{self, Read, Write};
 
@@ -127,7 +127,7 @@ pub fn read(mut reader: impl Read, size: u64, limits: &Limits) -> Result<Array, 
     let (header, body) = read_header(&mut reader, size)?;
     let count = element_count(&header.shape).ok_or_else(|| NpyError::Shape { shape: header.shape.clone() })?;
     let elements = read_body(&mut reader, &header, count, body, limits)?;
-    let elements = if header.fortran { from_fortran(elements, &header.shape) } else { elements };
+    let elements = if header.fortran { from_fortran(elements, &header.shape)? } else { elements };
     Array::new(header.shape.clone(), elements).map_err(|_| NpyError::Shape { shape: header.shape })
 }
 
@@ -176,7 +176,7 @@ fn read_header(reader: &mut impl Read, size: u64) -> Result<(Header, u64), NpyEr
     if length > limit {
         return Err(NpyError::HeaderSize { found: length, limit });
     }
-    let mut text = vec![0; length as usize];
+    let mut text = room::filled(0, length as usize)?;
     fill(reader, &mut text)?;
     let header = HeaderParser { text: &text, at: 0, offset: prefix as usize }.parse()?;
     Ok((header, size - prefix - length))
@@ -186,6 +186,7 @@ impl From<DecodeError> for NpyError {
     fn from(error: DecodeError) -> Self {
         match error {
             DecodeError::Io(error) => NpyError::Io(error),
+            DecodeError::WouldNotFit(error) => NpyError::WouldNotFit(error),
             DecodeError::Short(expected) => NpyError::BodySize { found: 0, expected },
             DecodeError::Bool { position, found } => NpyError::Bool { position, found },
         }
@@ -233,9 +234,9 @@ fn read_body(
 }
 
 /// C order from column-major order.
-fn from_fortran(elements: Elements, shape: &[usize]) -> Elements {
+fn from_fortran(elements: Elements, shape: &[usize]) -> Result<Elements, WouldNotFit> {
     if elements.is_empty() || shape.len() < 2 {
-        return elements;
+        return Ok(elements);
     }
     let sources = || {
         let mut index = vec![0; shape.len()];
@@ -251,7 +252,7 @@ fn from_fortran(elements: Elements, shape: &[usize]) -> Elements {
             source
         })
     };
-    map_elements!(elements, v => sources().take(v.len()).map(|source| v[source]).collect())
+    Ok(map_elements!(elements, v => room::collected(v.len(), sources().map(|source| v[source]))?))
 }
 
 /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }`, the keys in any order.

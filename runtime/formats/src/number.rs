@@ -1,6 +1,6 @@
 //! Numbers written in text files, read in the type that is asked for.
 
-use crate::{Array, Elements};
+use crate::{Array, Elements, ValuesError, WouldNotFit, room};
 use half::{bf16, f16};
 use tiga_abi::DType;
 
@@ -108,9 +108,9 @@ pub(crate) struct Words {
 
 impl Words {
     /// Adds a word that [`NumberKind::accepts`].
-    pub(crate) fn push(&mut self, word: &[u8]) {
-        self.text.push_str(&String::from_utf8_lossy(word));
-        self.ends.push(self.text.len());
+    pub(crate) fn push(&mut self, word: &[u8]) -> Result<(), WouldNotFit> {
+        room::push_text(&mut self.text, &String::from_utf8_lossy(word))?;
+        room::push(&mut self.ends, self.text.len())
     }
 
     /// Bytes of memory.
@@ -124,7 +124,7 @@ impl Words {
     }
 
     /// All words as numbers of one type.
-    pub(crate) fn parse(&self, dtype: DType) -> Result<Elements, NotOfType> {
+    pub(crate) fn parse(&self, dtype: DType) -> Result<Elements, ValuesError> {
         Ok(match dtype {
             DType::Bool => Elements::Bool(self.parse_with(dtype, |t| match t {
                 "0" => Some(0),
@@ -140,9 +140,10 @@ impl Words {
         })
     }
 
-    fn parse_with<T>(&self, dtype: DType, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, NotOfType> {
+    fn parse_with<T>(&self, dtype: DType, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, ValuesError> {
         let bad = |position, text: &str| NotOfType { position, text: crate::input::quote(text.as_bytes()), dtype };
-        self.iter().enumerate().map(|(i, text)| parse(text).ok_or_else(|| bad(i, text))).collect()
+        let all = self.iter().enumerate();
+        room::collected_good(self.ends.len(), all.map(|(i, text)| Ok(parse(text).ok_or_else(|| bad(i, text))?)))
     }
 }
 
@@ -153,12 +154,13 @@ mod tests {
     #[test]
     fn numbers_are_read_in_the_type_asked_for() {
         let mut words = Words::default();
-        words.push(b"16777217");
-        words.push(b"9007199254740993");
+        words.push(b"16777217").unwrap();
+        words.push(b"9007199254740993").unwrap();
         assert_eq!(words.parse(DType::I64).unwrap(), Elements::I64(vec![16_777_217, 9_007_199_254_740_993]));
         assert_eq!(words.parse(DType::F32).unwrap(), Elements::F32(vec![16_777_216.0, 9_007_199_254_740_992.0]));
         let error = words.parse(DType::I32).unwrap_err();
-        assert_eq!(error, NotOfType { position: 1, text: "9007199254740993".into(), dtype: DType::I32 });
+        let expected = NotOfType { position: 1, text: "9007199254740993".into(), dtype: DType::I32 };
+        assert!(matches!(error, ValuesError::NotOfType(error) if error == expected));
     }
 
     #[test]
@@ -187,7 +189,7 @@ mod tests {
             assert!(!NumberKind::Real.accepts(bad), "{bad:?}");
         }
         let mut words = Words::default();
-        words.push(b"1e300");
+        words.push(b"1e300").unwrap();
         assert!(words.parse(DType::F32).is_err() && words.parse(DType::F64).is_ok());
         assert!(NumberKind::Integer.accepts(b"-7") && !NumberKind::Integer.accepts(b"7.0"));
     }

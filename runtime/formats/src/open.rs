@@ -123,7 +123,7 @@ pub fn open_names(path: &Path, limits: &Limits) -> Result<Names, FileError> {
         reader.read_to_end(&mut bytes).map_err(InputError::Io)?;
         let text = String::from_utf8(bytes);
         let text = text.map_err(|error| FileErrorKind::NotText { at: error.utf8_error().valid_up_to() })?;
-        Ok(Names::from_lines(if text.contains('\r') { text.replace("\r\n", "\n") } else { text }))
+        Ok(Names::from_lines(without_returns(text))?)
     };
     open().map_err(|kind| FileError { path: path.to_owned(), kind })
 }
@@ -210,6 +210,25 @@ pub fn save_array(path: &Path, array: &Array) -> Result<(), WriteError> {
 /// [`WriteError`]; a file that stood there is kept.
 pub fn save_arrays<'a>(path: &Path, arrays: impl IntoIterator<Item = (&'a str, &'a Array)>) -> Result<(), WriteError> {
     write_file(path, |writer| npz::write(writer, arrays))
+}
+
+/// The text with its lines ended as here, in the memory that it has.
+fn without_returns(mut text: String) -> String {
+    if !text.contains("\r\n") {
+        return text;
+    }
+    // A return is dropped once it is seen that a line ends behind it, so it is the one before that stays or goes.
+    let mut bytes = std::mem::take(&mut text).into_bytes();
+    let mut kept = 0;
+    for at in 0..bytes.len() {
+        if bytes[at] == b'\n' && at > 0 && bytes[at - 1] == b'\r' {
+            kept -= 1;
+        }
+        bytes[kept] = bytes[at];
+        kept += 1;
+    }
+    bytes.truncate(kept);
+    String::from_utf8(bytes).expect("a text without some of its returns is one")
 }
 
 /// The ending of a file's name in small letters, without its dot.

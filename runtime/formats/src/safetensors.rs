@@ -6,9 +6,9 @@ use crate::array::element_count;
 use crate::decode::{DecodeError, Stored, read_elements};
 use crate::input::{self, InputError, printable, quote};
 use crate::npy::MAX_DIMENSIONS;
-use crate::{Array, Limits, WouldNotFit};
+use crate::{Array, Limits, WouldNotFit, room};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// The longest header that the format's own library reads.
 const MAX_HEADER: u64 = 100_000_000;
-/// Memory that a byte of the header may take once it is read: the shortest axis, `1,`, becomes eight bytes.
+/// Memory that a byte of the header may take once it is read: an entry of 50 bytes becomes a node of a tree.
 const BYTES_PER_HEADER_BYTE: u64 = 8;
 /// How much an error repeats of what is wrong with a header, in characters.
 const MAX_REASON: usize = 120;
@@ -138,8 +138,46 @@ pub struct Safetensors {
 #[serde(deny_unknown_fields)]
 struct Entry {
     dtype: String,
-    shape: Vec<usize>,
+    shape: Shape,
     data_offsets: [u64; 2],
+}
+
+/// The extents of an array; more than any array has are counted only, since a byte of the header takes eight then.
+#[derive(Debug)]
+enum Shape {
+    Extents(Vec<usize>),
+    TooMany(usize),
+}
+
+impl<'de> Deserialize<'de> for Shape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Extents)
+    }
+}
+
+struct Extents;
+
+impl<'de> Visitor<'de> for Extents {
+    type Value = Shape;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of extents")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Shape, A::Error> {
+        let mut extents = Vec::new();
+        while let Some(extent) = list.next_element()? {
+            if extents.len() == MAX_DIMENSIONS {
+                let mut found = MAX_DIMENSIONS + 1;
+                while list.next_element::<usize>()?.is_some() {
+                    found += 1;
+                }
+                return Ok(Shape::TooMany(found));
+            }
+            extents.push(extent);
+        }
+        Ok(Shape::Extents(extents))
+    }
 }
 
 impl Safetensors {
@@ -159,7 +197,7 @@ impl Safetensors {
             return Err(SafetensorsError::HeaderSize { found: length, limit });
         }
         limits.check(length.saturating_mul(BYTES_PER_HEADER_BYTE))?;
-        let mut text = vec![0; length as usize];
+        let mut text = room::filled(0, length as usize)?;
         file.read_exact(&mut text).map_err(io)?;
         let Header(entries) = serde_json::from_slice(&text).map_err(|error| header_error(&error))?;
         Ok(Self { file, size, body: 8 + length, entries, limits: *limits })
@@ -187,9 +225,10 @@ impl Safetensors {
         };
         let unknown = || SafetensorsError::ElementType { member: name(), found: quote(dtype.as_bytes()) };
         let stored = stored(dtype).ok_or_else(unknown)?;
-        if shape.len() > MAX_DIMENSIONS {
-            return Err(SafetensorsError::Dimensions { member: name(), found: shape.len() });
-        }
+        let shape = match shape {
+            Shape::Extents(shape) => shape,
+            Shape::TooMany(found) => return Err(SafetensorsError::Dimensions { member: name(), found: *found }),
+        };
         let too_large = || SafetensorsError::Shape { member: name(), shape: shape.clone() };
         let count = element_count(shape).ok_or_else(too_large)?;
         let (found, expected) = (end.saturating_sub(*begin), count as u64 * stored.bytes());
@@ -205,6 +244,7 @@ impl Safetensors {
         self.file.seek(SeekFrom::Start(self.body + begin)).map_err(io)?;
         let elements = read_elements(&mut self.file, stored, false, count).map_err(|error| match error {
             DecodeError::Io(error) => io(error),
+            DecodeError::WouldNotFit(error) => SafetensorsError::WouldNotFit(error),
             // The file was longer when it was opened.
             DecodeError::Short(_) => SafetensorsError::Outside { member: name(), end: *end, size },
             DecodeError::Bool { position, found } => SafetensorsError::Bool { member: name(), position, found },

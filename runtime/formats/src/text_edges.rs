@@ -2,7 +2,7 @@
 
 use crate::graph::{EdgeValues, GraphFile, TextValues};
 use crate::number::Words;
-use crate::{Csr, CsrError, Indices};
+use crate::{Csr, CsrError, Indices, WouldNotFit, room};
 
 /// Node numbers of text files stay below this: the other formats serve larger graphs.
 pub(crate) const MAX_NODES: u64 = i32::MAX as u64;
@@ -36,9 +36,9 @@ impl TextEdges {
     }
 
     /// Adds an edge between nodes below [`MAX_NODES`].
-    pub(crate) fn push(&mut self, src: u64, dst: u64) {
-        self.src.push(src as i32);
-        self.dst.push(dst as i32);
+    pub(crate) fn push(&mut self, src: u64, dst: u64) -> Result<(), WouldNotFit> {
+        room::push(&mut self.src, src as i32)?;
+        room::push(&mut self.dst, dst as i32)
     }
 
     /// The number of lines.
@@ -61,7 +61,11 @@ impl TextEdges {
         let lines = self.len();
         let mut mirrored = Vec::new();
         if mirror != Mirror::No {
-            mirrored.extend((0..lines).filter(|line| self.src[*line] != self.dst[*line]));
+            let off_diagonal = |line: &usize| self.src[*line] != self.dst[*line];
+            let more = (0..lines).filter(off_diagonal).count();
+            mirrored = room::collected(more, (0..lines).filter(off_diagonal))?;
+            room::make(&mut self.src, more)?;
+            room::make(&mut self.dst, more)?;
             for &line in &mirrored {
                 let (src, dst) = (self.src[line], self.dst[line]);
                 self.src.push(dst);

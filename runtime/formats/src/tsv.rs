@@ -163,7 +163,7 @@ mod tests {
         let file = graph("new york,a\\b\na\\b,c\n", true);
         assert_eq!(table(&y, RowIds::Nodes(&file)), "node\ty\nnew york\t0.1\na\\\\b\tNaN\nc\t-0.0\n");
         assert_eq!(table(&y, RowIds::Positions), "index\ty\n0\t0.1\n1\tNaN\n2\t-0.0\n");
-        let names = Names::from_lines("a\tb\nc\nd\n".into());
+        let names = Names::from_lines("a\tb\nc\nd\n".into()).unwrap();
         assert_eq!(table(&y, RowIds::Names(&names)), "name\ty\na\\tb\t0.1\nc\tNaN\nd\t-0.0\n");
         // Node 1 has no edge into it, and two edges go into node 2.
         let file = graph("0 2\n1 0\n1 2\n", false);

@@ -47,7 +47,7 @@ fn from_coo_sorts_stably_by_destination() {
     assert_eq!(order, Indices::I32(vec![1, 4, 3, 0, 2]));
     assert_eq!(graph.in_degrees(), [2, 1, 2, 0]);
     assert_eq!(graph.out_degrees().unwrap(), [1, 2, 1, 1]);
-    assert_eq!(graph.destinations(), Indices::I32(vec![0, 0, 1, 2, 2]));
+    assert_eq!(graph.destinations().unwrap(), Indices::I32(vec![0, 0, 1, 2, 2]));
 }
 
 #[test]

@@ -118,7 +118,8 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The manifests of all crates: every `Cargo.toml` with a package.
+/// The manifests of all crates: every `Cargo.toml` with a package. One that is a workspace of its own is no part of this
+/// one: nothing here can import it, and its versions have no other place.
 fn manifests(tree: &Tree) -> Result<Vec<Manifest>, Finding> {
     let files = tree.iter().filter(|(path, _)| *path == "Cargo.toml" || path.ends_with("/Cargo.toml"));
     files.filter_map(|(path, text)| manifest(path, text).transpose()).collect()
@@ -129,6 +130,9 @@ fn manifest(path: &str, text: &str) -> Result<Option<Manifest>, Finding> {
     let Some(name) = table.get("package").and_then(|package| package.get("name")).and_then(|name| name.as_str()) else {
         return Ok(None);
     };
+    if path != "Cargo.toml" && table.contains_key("workspace") {
+        return Ok(None);
+    }
     let mut regular = dependencies(table.get("dependencies"));
     let mut other: Vec<_> =
         ["dev-dependencies", "build-dependencies"].iter().flat_map(|key| dependencies(table.get(*key))).collect();
