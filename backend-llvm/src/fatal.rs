@@ -186,10 +186,11 @@ pub fn fail(how: Failure) {
           ret <16 x float> %y
         }";
     at("generate code", ["failing"], || match how {
-        Failure::Crash => {
-            // SAFETY: the handler that is called does only what one may do.
+        Failure::Crash => loop {
+            // Again, as a crash does: a handler that gives the signal back to the one before it returns first.
+            // SAFETY: the handlers that are called do only what they may do.
             unsafe { libc::raise(libc::SIGSEGV) };
-        }
+        },
         Failure::Refusal => {
             let context = Context::create();
             let text = MemoryBuffer::create_from_memory_range_copy(UNKNOWN.as_bytes(), "failing");
