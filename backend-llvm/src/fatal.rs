@@ -130,7 +130,7 @@ fn install(signal: c_int) -> libc::sigaction {
 /// LLVM has something to say before it ends the process.
 extern "C" fn refused(reason: *const c_char) {
     // SAFETY: LLVM gives a C string.
-    let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned();
+    let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().trim().to_owned();
     *REASON.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
     // By the way of a crash, on which LLVM writes where it was.
     std::process::abort();

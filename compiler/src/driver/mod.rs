@@ -119,6 +119,7 @@ impl Cli {
         }
         if let Some(place) = self.internal_error {
             place.fail();
+            panic!("asked for");
         }
         if let Some(what) = self.print {
             about::list(what)?;
