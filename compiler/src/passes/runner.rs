@@ -148,7 +148,7 @@ pub enum Printing {
     Everything,
 }
 
-/// What is looked at while a pipeline runs.
+/// What is looked at while a pipeline runs, and what is left out of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// What is printed.
