@@ -97,7 +97,7 @@ impl Pool {
         self.threads.len() + 1
     }
 
-    /// The number of the worker that this thread is.
+    /// The number of the worker that this thread is; `None` for one of the host, also while it works.
     pub(crate) fn current(&self) -> Option<usize> {
         let (board, number) = WORKER.get();
         (board == Arc::as_ptr(&self.board).addr()).then_some(number)
@@ -119,9 +119,7 @@ impl Pool {
         } else {
             self.board.work.notify_all();
         }
-        let before = WORKER.replace((Arc::as_ptr(&self.board).addr(), 0));
         job.work_off(0);
-        WORKER.set(before);
         self.board.wait_for(&job, listed);
         if let Some(panic) = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
             resume_unwind(panic);
@@ -246,7 +244,7 @@ mod tests {
                 let (seen, others) = (AtomicU64::new(0), AtomicUsize::new(0));
                 pool.run(pieces, &|worker, piece| {
                     assert_eq!(seen.fetch_or(1 << piece, Ordering::Relaxed) & (1 << piece), 0, "{piece}");
-                    others.fetch_add(usize::from(pool.current() != Some(worker)), Ordering::Relaxed);
+                    others.fetch_add(usize::from(pool.current().unwrap_or(0) != worker), Ordering::Relaxed);
                 });
                 assert_eq!((seen.into_inner(), others.into_inner()), ((1 << pieces) - 1, 0));
             }

@@ -27,7 +27,7 @@ impl Workers {
         }
     }
 
-    /// The number of the worker that this thread is; `None` if it is none of these.
+    /// The number of the worker that this thread is; `None` for one of the host, also while it works.
     pub(crate) fn current(&self) -> Option<usize> {
         match self {
             Workers::Pool(pool) => pool.current(),

@@ -22,7 +22,7 @@ pub struct Pass {
     pub levels: &'static [Level],
     /// The level of the functions it makes of them, if that is another one.
     pub makes: Option<Level>,
-    /// Whether the passes after it rely on it; others only make programs faster, and may be left out.
+    /// Whether passes after it rely on it, or the bits of a mode; others only make programs faster, and may be left out.
     pub needed: bool,
     /// What it does.
     pub run: fn(&Module, &PassOptions, &mut Remarks) -> Result<Module, PassError>,
@@ -224,7 +224,7 @@ fn known_pass(text: &str) -> Result<String, super::UnknownPass> {
 /// A pass that may be left out: what it leaves is of the level that it found.
 fn optional_pass(text: &str) -> Result<String, String> {
     let pass = super::named(text).map_err(|e| e.to_string())?;
-    if pass.needed { Err("no program is compiled without it".to_owned()) } else { Ok(pass.flag()) }
+    if pass.needed { Err("programs cannot do without it".to_owned()) } else { Ok(pass.flag()) }
 }
 
 fn known_level(text: &str) -> Result<Level, String> {

@@ -19,7 +19,7 @@ pub const PASS: Pass = Pass {
     about: "makes fma of a product and a sum, also as the step of a reduction (not with --fp=strict)",
     levels: &[Level::Loops],
     makes: None,
-    needed: false,
+    needed: true,
     run,
 };
 
