@@ -95,7 +95,7 @@ pub fn run(options: &Options) -> Result<()> {
 fn build() -> Result<PathBuf> {
     let folder = shell::target_dir().join("fuzz");
     let manifest = format!("{PACKAGE}/Cargo.toml");
-    let arguments = ["build", "--release", "--locked", "--target", HOST, "--manifest-path", &manifest, "--target-dir"];
+    let arguments = ["build", "--release", "--target", HOST, "--manifest-path", &manifest, "--target-dir"];
     // The flags are not among those of a stable compiler.
     shell::run(shell::cargo(arguments).arg(&folder).env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS))?;
     Ok(folder.join(HOST).join("release/fuzz"))
