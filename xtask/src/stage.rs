@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const FILES: &[(&str, &str)] = &[
     ("build/tigac", "bin/tigac"),
     ("build/tiga", "bin/tiga"),
-    ("build/libtiga.so", "lib/libtiga.so.1.0"),
+    ("build/libtiga.so", "lib/libtiga.so.1.1"),
     ("build/libtiga.a", "lib/libtiga.a"),
     ("runtime/capi/include/tiga.h", "include/tiga.h"),
     ("runtime/capi/include/tiga.hpp", "include/tiga.hpp"),
@@ -60,7 +60,7 @@ pub const RUST_EXAMPLE: (&str, &str) =
     ("examples/embed/rust/Cargo.toml.in", "share/tiga/examples/embed/rust/Cargo.toml");
 
 /// Names of the library beside its file: what programs ask the loader for, and what the linker looks for.
-const LINKS: &[(&str, &str)] = &[("lib/libtiga.so.1", "libtiga.so.1.0"), ("lib/libtiga.so", "libtiga.so.1")];
+const LINKS: &[(&str, &str)] = &[("lib/libtiga.so.1", "libtiga.so.1.1"), ("lib/libtiga.so", "libtiga.so.1")];
 
 /// Where each shell looks for the completions of a command.
 const COMPLETIONS: &[(&str, &str)] = &[
