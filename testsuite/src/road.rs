@@ -201,11 +201,13 @@ pub fn bundle_for(module: &Module, targets: &[CpuTarget], options: &CompileOptio
     Ok(tiga_bundle::write(&contents(&compilations, programs, options).context("packing")?)?)
 }
 
-/// Runs the passes that stand before the split into units.
+/// Runs the passes that stand before the split into units, without those that the options leave out: constants that are
+/// not folded are contracted.
 fn whole(module: &Module, passes: &[Pass], options: &CompileOptions) -> Result<Module> {
     let split = passes.iter().position(|pass| pass.name == split_units::PASS.name);
     let before = &passes[..split.expect("the pipeline splits reductions")];
-    Ok(run(module.clone(), before, &options.passes(), &Watch::default(), &mut std::io::sink())?)
+    let watch = Watch { skip: options.watch.skip.clone(), ..Watch::default() };
+    Ok(run(module.clone(), before, &options.passes(), &watch, &mut std::io::sink())?)
 }
 
 /// The domain functions of a model's text.
