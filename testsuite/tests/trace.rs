@@ -155,7 +155,9 @@ fn every_kernel_of_the_plan_is_in_the_trace_with_all_of_its_units() {
     assert_eq!(trace.names("step"), ["bind", "load", "read", "write"].into());
     assert!(trace.of_category("derive").count() >= 1, "the long row of node 0 is cut");
     assert!(trace.threads.values().any(|name| name == "main"));
-    assert!(trace.threads.values().any(|name| name.starts_with("worker ")), "{:?}", trace.threads);
+    // Who calls works too: of little work nothing may be left for others.
+    let known = |name: &String| name == "main" || name.starts_with("worker ");
+    assert!(trace.threads.values().all(known), "{:?}", trace.threads);
     assert_eq!(trace.dropped, "0");
 }
 
