@@ -26,7 +26,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// A pool of `threads` workers; 0 means one for each core. Dropping it waits until they have ended.
+    /// `threads` workers, of which whoever calls is one and the others wait in a pool; 0 means one for each core.
+    /// Dropping it waits until they have ended.
     ///
     /// # Errors
     /// The threads cannot be started.

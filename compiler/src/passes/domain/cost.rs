@@ -19,7 +19,7 @@ pub(super) const ASSUMED: &str = "taking 16 edges a row, and 32 entries for a di
 /// Bytes of a line of the cache.
 const LINE: u64 = 64;
 
-/// Operations in the time that a byte takes: two cores compute 16 lanes at once, and share 13 GB/s.
+/// Operations in the time that a byte of main memory takes: a core computes many lanes at once, and waits for memory.
 const OPERATIONS_PER_BYTE: u64 = 4;
 
 /// Elements of an entity's tensor.
