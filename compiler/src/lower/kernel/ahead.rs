@@ -9,8 +9,12 @@ use super::fold::Fold;
 use tiga_abi::DType;
 use tiga_ir::{Inst, Over, Value, ops};
 
-/// Edges between one that is folded and the one whose source is asked for.
-const AHEAD: i64 = 8;
+/// Lines of the cache that are under way at once: about as many as the second cache of a core waits for. So a source
+/// of one line is asked for 64 edges ahead, one of four lines 16.
+const LINES: i64 = 64;
+
+/// The fewest edges between one that is folded and the one whose source is asked for.
+const FEWEST_AHEAD: i64 = 8;
 
 /// Bytes that arrive together: a line of the cache.
 const LINE: i64 = 64;
@@ -19,7 +23,7 @@ const LINE: i64 = 64;
 const FEWEST: u32 = 8;
 
 impl<'a> Emit<'a> {
-    /// Asks for what a fold reads of the source of the edge [`AHEAD`] positions behind `position`.
+    /// Asks for what a fold reads of the source of an edge some positions behind `position`.
     pub(super) fn look_ahead(
         &mut self,
         frame: &mut Frame<'a>,
@@ -37,7 +41,9 @@ impl<'a> Emit<'a> {
         if !self.has_extent(&edges) {
             return Ok(());
         }
-        let (ahead, one, edges) = (self.i64(AHEAD), self.i64(1), self.extent(&edges)?);
+        let lines: i64 = rows.iter().map(|(memory, _)| self.lines(frame, *memory)).sum();
+        let ahead = (LINES / lines).max(FEWEST_AHEAD);
+        let (ahead, one, edges) = (self.i64(ahead), self.i64(1), self.extent(&edges)?);
         let next = self.op(ops::ADD, &[position, ahead])?;
         let last = self.op(ops::SUB, &[edges, one])?;
         let next = self.op(ops::MIN, &[next, last])?;
@@ -70,9 +76,14 @@ impl<'a> Emit<'a> {
         rows
     }
 
+    /// Lines that a full tile of an array takes.
+    fn lines(&self, frame: &Frame<'a>, memory: Value) -> i64 {
+        (i64::from(self.lanes) * bytes(frame, memory) + LINE - 1) / LINE
+    }
+
     /// Asks for a tile's lines; for the first one only where a mask may switch the others off.
     fn ask(&mut self, frame: &Frame<'a>, memory: Value, at: &[Index]) -> Result<(), LowerError> {
-        let bytes = frame.body.ty(memory).dtype().map_or(4, DType::bytes) as i64;
+        let bytes = bytes(frame, memory);
         let lanes = match at.last() {
             Some(Index::Lanes(_, None)) => i64::from(self.lanes),
             _ => 1,
@@ -91,4 +102,9 @@ impl<'a> Emit<'a> {
         }
         Ok(())
     }
+}
+
+/// Bytes of an element of an array.
+fn bytes(frame: &Frame<'_>, memory: Value) -> i64 {
+    frame.body.ty(memory).dtype().map_or(4, DType::bytes) as i64
 }
