@@ -68,7 +68,8 @@ class Tiga:
     def call(self, bundle, program, graph, inputs, output):
         """A call with its arrays bound, and how to run it on a context."""
         call = self._make("tiga_call_new", [POINTER, Text], bundle, Text.of(program))
-        self._do("tiga_call_graph", [POINTER, Text, POINTER], call, Text.of(graph[0]), graph[1])
+        if graph is not None:
+            self._do("tiga_call_graph", [POINTER, Text, POINTER], call, Text.of(graph[0]), graph[1])
         for kind, (name, array) in [("input", each) for each in inputs] + [("output", output)]:
             self._bind(kind, call, name, array)
         run = self.library.tiga_call_run

@@ -19,6 +19,8 @@ pub(crate) struct Launch<'t> {
     pub(crate) kernel: KernelFn,
     pub(crate) sym: &'t [i64],
     pub(crate) ptr: &'t [*mut c_void],
+    /// Bytes of all arrays that it is given.
+    pub(crate) bytes: usize,
     pub(crate) scratch: Scratch,
 }
 
@@ -131,7 +133,7 @@ impl Launch<'_> {
         if count <= 0 {
             return Ok(());
         }
-        let cut = Cut::new(count, context);
+        let cut = Cut::new(count, self.bytes, context);
         context.workers.run(cut.pieces(), &|worker, piece| shared.run(worker, cut.piece(piece)));
         if shared.short.into_inner() {
             return Err(Halt::Memory);
@@ -140,8 +142,9 @@ impl Launch<'_> {
     }
 }
 
-/// Units below which cutting costs more than it gains.
-const SMALL: i64 = 1024;
+/// Bytes of arrays below which cutting costs more than it gains: a thread that sleeps takes some microseconds to wake,
+/// in which another has gone through so much. Units say nothing: one may be an element, or a row times a matrix.
+const SMALL: usize = 128 << 10;
 
 /// Units cut into runs.
 enum Cut {
@@ -152,12 +155,12 @@ enum Cut {
 }
 
 impl Cut {
-    fn new(count: i64, context: &Context) -> Self {
+    fn new(count: i64, bytes: usize, context: &Context) -> Self {
         match context.order {
             UnitOrder::Ascending => {
-                let threads = context.threads() as i64;
-                let pieces = if threads == 1 { 1 } else { (threads * 8).min(count / SMALL).max(1) };
-                Cut::Equal(count, pieces as usize)
+                let threads = context.threads();
+                let most = usize::try_from(count).unwrap_or(usize::MAX).min(threads * 8);
+                Cut::Equal(count, if threads == 1 { 1 } else { (bytes / SMALL).clamp(1, most) })
             }
             UnitOrder::Shuffled(seed) => Cut::Given(shuffled(count, seed)),
         }
@@ -211,8 +214,8 @@ mod tests {
     fn equal_runs_cover_every_unit_in_order() {
         for threads in [1, 3, 7] {
             let context = Context::new(threads).unwrap();
-            for count in [1, 1023, 2048, 100_003] {
-                let cut = Cut::new(count, &context);
+            for (count, bytes) in [(1, 0), (1, usize::MAX), (1023, 1 << 20), (2048, SMALL), (100_003, 1 << 30)] {
+                let cut = Cut::new(count, bytes, &context);
                 let units: Vec<i64> = (0..cut.pieces()).flat_map(|piece| cut.piece(piece)).collect();
                 assert_eq!(units, (0..count).collect::<Vec<_>>(), "{threads} threads");
             }

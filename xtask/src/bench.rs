@@ -5,6 +5,9 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// What runs, each with the same options.
+const SCRIPTS: [&str; 2] = ["bench/spmm.py", "bench/dense.py"];
+
 /// What is measured.
 #[derive(clap::Args)]
 pub struct Options {
@@ -16,7 +19,7 @@ pub struct Options {
     rounds: Option<u32>,
 }
 
-/// Builds Tiga, makes a Python environment with its peers, and runs the benchmark, which checks each result first.
+/// Builds Tiga, makes a Python environment with its peers, and runs the benchmarks, which check each result first.
 pub fn run(options: &Options) -> Result<()> {
     setup::run(setup::Need::Bench)?;
     shell::run(&mut shell::cargo(["build", "--release", "-p", "tigac", "-p", "tiga-capi"]))?;
@@ -25,20 +28,23 @@ pub fn run(options: &Options) -> Result<()> {
     let environment = environment(&out)?;
     let built = shell::target_dir().join("release");
     let library = environment.join("lib");
-    let mut command = shell::command(environment.join("bin/python"));
-    command.arg("bench/spmm.py").env("TIGA_BENCH_OUT", &out).env("TIGAC", built.join("tigac"));
-    command.env("TIGA_LIBRARY", built.join("libtiga.so"));
-    // Where the package of MKL puts it, which is none of the loader's places.
-    command.env("LD_LIBRARY_PATH", &library).env("MKL_RT", library.join("libmkl_rt.so.3"));
-    // Threads of OpenMP that wait by spinning would take the time of whoever runs next.
-    command.env("OMP_WAIT_POLICY", "PASSIVE").env("KMP_BLOCKTIME", "0");
-    if let Some(rounds) = options.rounds {
-        command.args(["--rounds", &rounds.to_string()]);
+    for script in SCRIPTS {
+        let mut command = shell::command(environment.join("bin/python"));
+        command.arg(script).env("TIGA_BENCH_OUT", &out).env("TIGAC", built.join("tigac"));
+        command.env("TIGA_LIBRARY", built.join("libtiga.so"));
+        // Where the package of MKL puts it, which is none of the loader's places.
+        command.env("LD_LIBRARY_PATH", &library).env("MKL_RT", library.join("libmkl_rt.so.3"));
+        // Threads that wait by spinning would take the time of whoever runs next.
+        command.env("OMP_WAIT_POLICY", "PASSIVE").env("KMP_BLOCKTIME", "0").env("OPENBLAS_THREAD_TIMEOUT", "4");
+        if let Some(rounds) = options.rounds {
+            command.args(["--rounds", &rounds.to_string()]);
+        }
+        if let Some(only) = &options.only {
+            command.args(["--only", only]);
+        }
+        shell::run(&mut command)?;
     }
-    if let Some(only) = &options.only {
-        command.args(["--only", only]);
-    }
-    shell::run(&mut command)
+    Ok(())
 }
 
 /// A Python environment with the peers, made anew when the list of them changes.

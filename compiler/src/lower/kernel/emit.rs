@@ -3,7 +3,7 @@
 use super::across::Row;
 use super::{LowerError, int};
 use indexmap::IndexMap;
-use tiga_abi::{DType, Poly, Symbol};
+use tiga_abi::{DType, Poly, SizeExpr, Symbol};
 use tiga_ir::{
     Acc, Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Op, Scalar, Type, TypeError, Value,
     ops::{self, Substitution},
@@ -82,7 +82,8 @@ pub(super) struct Emit<'a> {
     pub(super) lanes: u32,
     /// The elements in the lanes of a fold that takes several at once.
     pub(super) row: Option<Row>,
-    pub(super) scratch: i64,
+    /// Bytes of scratch memory.
+    pub(super) scratch: SizeExpr,
     /// The accumulator table that the variants' guards decide.
     pub(super) table: Option<Acc>,
     empty: Module,
@@ -110,16 +111,16 @@ impl<'a> Emit<'a> {
             simd_bytes,
             lanes: 1,
             row: None,
-            scratch: 0,
+            scratch: SizeExpr::Const(0),
             table: super::accumulators(source),
             empty: Module::new(),
             depth: 0,
         }
     }
 
-    /// The kernel and the bytes of scratch it uses.
-    pub(super) fn finish(self) -> (Func, i64) {
-        (self.kernel, self.scratch)
+    /// The kernel, with the scratch memory that it uses.
+    pub(super) fn finish(self) -> Func {
+        Func { scratch: self.scratch, ..self.kernel }
     }
 
     pub(super) fn param(&self, name: &str) -> Value {

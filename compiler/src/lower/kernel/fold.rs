@@ -1,5 +1,6 @@
 //! Folds: the elements of a reduction, its accumulators, and their join.
 
+use super::dense::Packed;
 use super::emit::{Emit, Frame, Index, Indices};
 use super::{LowerError, required};
 use tiga_abi::DType;
@@ -99,11 +100,7 @@ impl<'a> Emit<'a> {
             self.join_accumulators(&fold, count, leaves)?
         };
         let results = if raw { self.states(&fold, &state) } else { self.finish_fold(&fold, count, &state)? };
-        for (i, result) in results.into_iter().enumerate() {
-            if let Some((rank, generated)) = result {
-                frame.bind(data.results[i], &fold.indices(rank), generated);
-            }
-        }
+        self.bind_results(frame, inst, &fold, results);
         frame_value(self, frame, value, at)
     }
 
@@ -296,7 +293,7 @@ impl<'a> Emit<'a> {
         let mut next = vec![past, self.constant(Scalar::Bool(true))];
         for a in 0..accumulators as usize {
             let state = &carried[2 + a * width..2 + (a + 1) * width];
-            let at = self.advance(position, a)?;
+            let at = self.advance(position, a as i64)?;
             self.look_ahead(frame, inst, fold, at)?;
             next.extend(self.fold_one(frame, inst, fold, at, have, state)?);
         }
@@ -304,7 +301,7 @@ impl<'a> Emit<'a> {
         self.block = rest;
         let mut current = carried[2..].to_vec();
         for a in 0..accumulators as usize - 1 {
-            let at = self.advance(position, a)?;
+            let at = self.advance(position, a as i64)?;
             let more = self.op(ops::LT, &[at, elements.end])?;
             let one = self.new_block();
             self.branch(more, (one, &[]), (joined, &current))?;
@@ -318,11 +315,11 @@ impl<'a> Emit<'a> {
         Ok(states.chunks(width.max(1)).map(<[Value]>::to_vec).collect())
     }
 
-    fn advance(&mut self, position: Value, by: usize) -> Result<Value, TypeError> {
+    pub(super) fn advance(&mut self, position: Value, by: i64) -> Result<Value, TypeError> {
         if by == 0 {
             return Ok(position);
         }
-        let by = self.i64(by as i64);
+        let by = self.i64(by);
         self.op(ops::ADD, &[position, by])
     }
 
@@ -400,6 +397,59 @@ impl<'a> Emit<'a> {
                 self.choose_states(fold, have, &combined, &lifted)
             }
             _ => Ok(combined),
+        }
+    }
+
+    /// The same fold in several rows, element by element in all of them; binds its result in each.
+    pub(super) fn fold_together(
+        &mut self,
+        inst: Inst,
+        frames: &mut [Frame<'a>],
+        packed: Option<&Packed>,
+        at: &[Index],
+    ) -> Result<(), LowerError> {
+        let [frame, ..] = frames else { return Ok(()) };
+        let reducer = self.reducer(frame, inst);
+        let raw = frame.body.inst(inst).attrs.has(Key::Raw);
+        let fold = Fold::new(reducer, own_sizes(frame, inst, reducer), raw, 0, at);
+        let elements = self.elements(frame, inst)?;
+        let width = fold.components.len();
+        let mut initial = vec![elements.begin, self.constant(Scalar::Bool(false))];
+        for component in frames.iter().flat_map(|_| &fold.components) {
+            initial.push(self.initial(&fold, *component)?);
+        }
+        let (head, carried) = self.block_like(&initial);
+        let (inside, done) = (self.new_block(), self.new_block());
+        self.jump(head, &initial)?;
+        self.block = head;
+        let (position, have) = (carried[0], carried[1]);
+        let more = self.op(ops::LT, &[position, elements.end])?;
+        self.branch(more, (inside, &[]), (done, &[]))?;
+        self.block = inside;
+        let mut next = vec![self.advance(position, 1)?, self.constant(Scalar::Bool(true))];
+        if let Some(packed) = packed {
+            self.bind_packed(packed, frames, position, at)?;
+        }
+        for (frame, state) in frames.iter_mut().zip(carried[2..].chunks(width)) {
+            next.extend(self.fold_one(frame, inst, &fold, position, have, state)?);
+        }
+        self.jump(head, &next)?;
+        self.block = done;
+        let count = self.op(ops::SUB, &[elements.end, elements.begin])?;
+        for (frame, state) in frames.iter_mut().zip(carried[2..].chunks(width)) {
+            let state = state.to_vec();
+            let results = if raw { self.states(&fold, &state) } else { self.finish_fold(&fold, count, &state)? };
+            self.bind_results(frame, inst, &fold, results);
+        }
+        Ok(())
+    }
+
+    /// Remembers results of a fold at its indices.
+    fn bind_results(&self, frame: &mut Frame<'a>, inst: Inst, fold: &Fold<'a>, results: Vec<Option<(usize, Value)>>) {
+        for (value, result) in frame.body.inst(inst).results.iter().zip(results) {
+            if let Some((rank, generated)) = result {
+                frame.bind(*value, &fold.indices(rank), generated);
+            }
         }
     }
 

@@ -7,7 +7,7 @@
 use super::emit::{Emit, Frame, Index};
 use super::fold::{Fold, State, own_sizes};
 use super::{LowerError, required};
-use tiga_abi::DType;
+use tiga_abi::{DType, SizeExpr};
 use tiga_ir::{Attr, Attrs, Inst, Key, Over, Scalar, Type, Value, ops};
 
 /// Deepest level of a tree over 2^63 leaves.
@@ -75,7 +75,10 @@ impl<'a> Emit<'a> {
             out.push(Stack { address: self.emit(ops::OFFSET, &[scratch], attrs)?, stride });
             bytes += LEVELS * stride * 8;
         }
-        self.scratch = self.scratch.max(bytes);
+        self.scratch = match self.scratch {
+            SizeExpr::Const(others) => SizeExpr::Const(bytes.max(others)),
+            _ => unreachable!("a join is no dense product, which alone has other scratch memory"),
+        };
         Ok(out)
     }
 

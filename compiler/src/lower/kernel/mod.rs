@@ -7,6 +7,7 @@
 mod access;
 mod across;
 mod ahead;
+mod dense;
 mod emit;
 mod fold;
 mod halves;
@@ -21,7 +22,7 @@ use super::LowerError;
 use emit::Emit;
 pub use halves::expand as expand_halves;
 use std::collections::BTreeSet;
-use tiga_abi::{DType, Poly, SizeExpr, Symbol};
+use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{Acc, Attr, Block, Cmp, Func, Guard, Key, Level, Module, SymKind, Type, Value};
 pub use unify::{Differ, unify};
 
@@ -131,9 +132,7 @@ fn lower_variant(
     }
     let mut emit = Emit::new(module, func, kernel, options.simd_bytes);
     emit.function()?;
-    let (mut kernel, scratch) = emit.finish();
-    kernel.scratch = SizeExpr::Const(scratch);
-    Ok(kernel)
+    Ok(emit.finish())
 }
 
 /// The parts of a relation that a kernel may need, as parameters named `<relation>.<part>`.

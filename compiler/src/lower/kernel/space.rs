@@ -1,5 +1,6 @@
 //! Units, and the loops over features around each store.
 
+use super::dense::Dense;
 use super::emit::{Emit, Frame, Index, Indices};
 use super::tiles::AtFeatures;
 use super::{LowerError, required};
@@ -31,6 +32,12 @@ impl<'a> Emit<'a> {
         let (begin, end) = (self.param("unit_begin"), self.param("unit_end"));
         if body.inst(*main).attrs.space() == Some(&Space::Edges) {
             self.edges(*main, begin, end)?;
+            return Ok(self.effect(ops::RETURN, &[])?);
+        }
+        if let Some(dense) = Dense::of(body, *main)
+            && self.goes_together(&dense)?
+        {
+            self.dense(&dense, begin, end)?;
             return Ok(self.effect(ops::RETURN, &[])?);
         }
         let done = self.counted(begin, end, |emit, unit, next| {
@@ -213,7 +220,7 @@ impl<'a> Emit<'a> {
     }
 
     /// Loops over the feature axes `dims`; lanes over the last one.
-    fn features(
+    pub(super) fn features(
         &mut self,
         frame: &mut Frame<'a>,
         dims: &[Poly],

@@ -44,9 +44,14 @@ impl<'a> Emit<'a> {
         i64::from(self.simd_bytes / 4)
     }
 
+    /// Vector registers that there are.
+    pub(super) fn registers_of_target(&self) -> u32 {
+        if self.simd_bytes >= 64 { 32 } else { 16 }
+    }
+
     /// Lanes of the widest tile: the accumulators of the folds in it may take half of the registers. Without a fold
     /// there is nothing to walk over twice, and a vector is enough.
-    fn tile_lanes(&self) -> Result<i64, LowerError> {
+    pub(super) fn tile_lanes(&self) -> Result<i64, LowerError> {
         let body = &self.source.body;
         let mut registers = 0;
         for fold in body.walk(self.source.region).into_iter().filter(|i| body.inst(*i).op == ops::REDUCE) {
@@ -55,8 +60,7 @@ impl<'a> Emit<'a> {
         if registers == 0 {
             return Ok(self.vector_lanes());
         }
-        let all = if self.simd_bytes >= 64 { 32 } else { 16 };
-        let vectors = (all / 2 / registers).clamp(1, VECTORS);
+        let vectors = (self.registers_of_target() / 2 / registers).clamp(1, VECTORS);
         Ok((self.vector_lanes() << vectors.ilog2()).min(LANES))
     }
 
@@ -141,17 +145,28 @@ impl<'a> Emit<'a> {
         at: &mut Indices,
         body: &mut AtFeatures<'_, 'a>,
     ) -> Result<Value, LowerError> {
-        let width = self.i64(lanes);
+        self.strides((begin, end), (lanes, lanes), |emit, base| emit.tile(frame, (base, lanes), None, at, body))
+    }
+
+    /// Positions from `begin` on, `step` apart, as long as `fits` of them lie before `end`; gives the first that is left.
+    pub(super) fn strides(
+        &mut self,
+        (begin, end): (Value, Value),
+        (fits, step): (i64, i64),
+        body: impl FnOnce(&mut Self, Value) -> Result<(), LowerError>,
+    ) -> Result<Value, LowerError> {
+        let width = self.i64(fits);
         let (head, position) = self.block_like(&[begin]);
         let (inside, done) = (self.new_block(), self.new_block());
         self.jump(head, &[begin])?;
         self.block = head;
         let past = self.op(ops::ADD, &[position[0], width])?;
-        let fits = self.op(ops::LE, &[past, end])?;
-        self.branch(fits, (inside, &[]), (done, &[]))?;
+        let enough = self.op(ops::LE, &[past, end])?;
+        self.branch(enough, (inside, &[]), (done, &[]))?;
         self.block = inside;
-        self.tile(frame, (position[0], lanes), None, at, body)?;
-        self.jump(head, &[past])?;
+        body(self, position[0])?;
+        let next = if fits == step { past } else { self.advance(position[0], step)? };
+        self.jump(head, &[next])?;
         self.block = done;
         Ok(position[0])
     }
