@@ -144,7 +144,7 @@ impl Launch<'_> {
 
 /// Bytes of arrays below which cutting costs more than it gains: a thread that sleeps takes some microseconds to wake,
 /// in which another has gone through so much. Units say nothing: one may be an element, or a row times a matrix.
-const SMALL: usize = 128 << 10;
+const SMALL: usize = 64 << 10;
 
 /// Units cut into runs.
 enum Cut {

@@ -1,0 +1,140 @@
+//! Folds at the sizes where their kernels take another way, against the law (docs/determinism.md) written out here: dense
+//! products in blocks of rows, rows that go together, tiles, and matrices that are packed; sums over neighbours in lanes,
+//! accumulators and leaves. Bit for bit, on one thread and on two.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use testsuite::road::{Road, model};
+use tiga_abi::{CpuTarget, FpMode};
+use tiga_ir::interp::{Element, Relation, Tensor};
+use tiga_runtime::Context;
+use tigac::pack::CompileOptions;
+use tigac::sema::SemaOptions;
+
+/// Rows, terms of a sum, columns: at, below and above 24 rows, 96 rows, 4096 terms, and tiles of 64, 32, 16 and 8.
+const SHAPES: [(usize, usize, usize); 13] = [
+    (0, 5, 70),
+    (30, 0, 70),
+    (1, 3, 200),
+    (7, 9, 1),
+    (23, 40, 129),
+    (24, 4096, 65),
+    (25, 4097, 65),
+    (26, 5000, 130),
+    (96, 2, 64),
+    (97, 1, 65),
+    (100, 70, 130),
+    (203, 33, 31),
+    (50, 20, 8),
+];
+
+/// Numbers in -1..1 whose products round (xorshift; Marsaglia 2003).
+fn numbers(count: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// `relu(x @ w + b)` of the compiled program on one and on two threads, and of the law.
+fn compare<T: Element + PartialEq + std::fmt::Debug>(
+    dtype: &str,
+    target: CpuTarget,
+    of: fn(f64) -> T,
+    fma: fn(T, T, T) -> T,
+    after: fn(T, T) -> T,
+) {
+    let text = format!(
+        "program p<set N, K, M>(x: {dtype}[N, K], w: {dtype}[K, M], b: {dtype}[M]) -> (y: {dtype}[N, M]) {{\n    \
+         relu(x @ w + b)\n}}"
+    );
+    let module = model("dense.tg", &text, &SemaOptions::default()).unwrap();
+    let road = Road::of_domain(&module, CompileOptions::new(target, FpMode::Default)).unwrap();
+    for (rows, terms, columns) in SHAPES {
+        let make = |count, seed| -> Vec<T> { numbers(count, seed).into_iter().map(of).collect() };
+        let (x, w, b) = (make(rows * terms, 3), make(terms * columns, 5), make(columns, 7));
+        let mut expected = Vec::new();
+        for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+            let fold = |sum: T, k: usize| fma(x[row * terms + k], w[k * columns + column], sum);
+            let sum = if terms == 0 { of(0.0) } else { (0..terms).fold(of(-0.0), fold) };
+            expected.push(after(sum, b[column]));
+        }
+        let tensor = |shape: &[usize], numbers: &[T]| Tensor::of(shape, numbers).unwrap().into();
+        let values = [tensor(&[rows, terms], &x), tensor(&[terms, columns], &w), tensor(&[columns], &b)];
+        for threads in [1, 2] {
+            let got = road.run("p", &values, &[], &Context::new(threads).unwrap()).unwrap().swap_remove(0);
+            let got: Vec<T> = got.numbers().unwrap();
+            assert!(got == expected, "{rows} x {terms} @ {terms} x {columns} of {dtype} on {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn every_element_is_the_left_fold_of_its_terms() {
+    for target in [CpuTarget::Native, CpuTarget::X86_64V3] {
+        compare::<f32>("f32", target, |x| x as f32, f32::mul_add, |sum, b| (sum + b).max(0.0));
+        compare::<f64>("f64", target, |x| x, f64::mul_add, |sum, b| (sum + b).max(0.0));
+    }
+}
+
+/// Degrees of rows: none, about the numbers of accumulators, and about one leaf of 512 edges and several.
+const DEGREES: [usize; 16] = [0, 1, 2, 3, 4, 5, 15, 16, 17, 31, 40, 100, 511, 512, 513, 1600];
+
+/// A row's sum of products: leaves of 512 edges, in each of them edge `i` in accumulator `i % count`; accumulators, then
+/// leaves, are joined pairwise, level by level, an odd one moving up.
+fn row(products: &[(f32, f32)], count: usize) -> f32 {
+    let join = |mut level: Vec<f32>| {
+        while level.len() > 1 {
+            level = level.chunks(2).map(|pair| pair.iter().copied().reduce(|a, b| a + b).unwrap()).collect();
+        }
+        level.first().copied()
+    };
+    let leaf = |edges: &[(f32, f32)]| {
+        let mut accumulators = vec![-0.0; count];
+        for (i, (a, b)) in edges.iter().enumerate() {
+            accumulators[i % count] = a.mul_add(*b, accumulators[i % count]);
+        }
+        join(accumulators).unwrap()
+    };
+    join(products.chunks(512).map(leaf).collect()).unwrap_or(0.0)
+}
+
+#[test]
+fn every_row_is_the_tree_of_its_edges() {
+    let nodes = DEGREES.len();
+    let mut row_ptr = vec![0];
+    row_ptr.extend(DEGREES.iter().scan(0, |sum, degree| {
+        *sum += *degree as i64;
+        Some(*sum)
+    }));
+    let edges = DEGREES.iter().sum();
+    let col: Vec<i64> = (0..edges).map(|e| (e * e + 3 * e) as i64 % nodes as i64).collect();
+    let graph = Relation::csr(nodes, row_ptr.clone(), col.clone()).unwrap();
+    let text = "message product<F>(src: {x: f32[F]}, edge: {w: f32}) -> f32[F] { edge { edge.w * src.x } reduce sum }
+        program p<F>(g: graph<N>, x: f32[N, F], w: f32[g.edges]) -> (y: f32[N, F]) { product(g, src: {x}, edge: {w}) }";
+    let module = model("rows.tg", text, &SemaOptions::default()).unwrap();
+    let w: Vec<f32> = numbers(edges, 11).into_iter().map(|x| x as f32).collect();
+    for target in [CpuTarget::Native, CpuTarget::X86_64V3] {
+        let road = Road::of_domain(&module, CompileOptions::new(target, FpMode::Default)).unwrap();
+        for (features, accumulators) in [(1, 16), (2, 4), (16, 4), (63, 4), (64, 1), (130, 1)] {
+            let x: Vec<f32> = numbers(nodes * features, 13).into_iter().map(|x| x as f32).collect();
+            let mut expected = Vec::new();
+            for (d, k) in (0..nodes).flat_map(|d| (0..features).map(move |k| (d, k))) {
+                let edges = row_ptr[d] as usize..row_ptr[d + 1] as usize;
+                let products: Vec<(f32, f32)> = edges.map(|e| (w[e], x[col[e] as usize * features + k])).collect();
+                expected.push(row(&products, accumulators));
+            }
+            let field = Tensor::of(&[nodes, features], &x).unwrap().into();
+            let values = [graph.clone().into(), field, Tensor::of(&[edges], &w).unwrap().into()];
+            for threads in [1, 2] {
+                let got = road.run("p", &values, &[], &Context::new(threads).unwrap()).unwrap().swap_remove(0);
+                let got: Vec<f32> = got.numbers().unwrap();
+                assert!(got == expected, "{features} features on {threads} threads for {target:?}");
+            }
+        }
+    }
+}
