@@ -9,6 +9,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 use inkwell::{AddressSpace, OptimizationLevel};
+use std::time::{Duration, Instant};
 use tiga_abi::{CpuTarget, Symbol};
 use tiga_ir::{Backend, Func, Level, Module};
 
@@ -57,12 +58,18 @@ pub struct Compiled {
     symbols: IndexMap<Symbol, String>,
     llvm_ir: String,
     object: Vec<u8>,
+    times: Vec<(&'static str, Duration)>,
 }
 
 impl Compiled {
     /// The symbol of each kernel, in the order they were asked for.
     pub fn symbols(&self) -> &IndexMap<Symbol, String> {
         &self.symbols
+    }
+
+    /// What was done in which time, in order.
+    pub fn times(&self) -> &[(&'static str, Duration)] {
+        &self.times
     }
 
     /// Optimised LLVM IR as text.
@@ -136,7 +143,7 @@ pub fn compile(module: &Module, kernels: &[Symbol], options: &Options) -> Result
     out.set_triple(&machine.get_triple());
     out.set_data_layout(&machine.get_target_data().get_data_layout());
     let attributes = attributes(&context, options)?;
-    let mut symbols = IndexMap::new();
+    let (mut symbols, mut clock) = (IndexMap::new(), Clock::new());
     for name in kernels {
         let func = kernel(module, name)?;
         let symbol = symbol_name(name);
@@ -145,14 +152,39 @@ pub fn compile(module: &Module, kernels: &[Symbol], options: &Options) -> Result
         }
         fatal::at("spell", [name], || spell(module, func, &symbol, &attributes, &context, &out))?;
     }
+    clock.lap("llvm-spell");
     fatal::at("verify", kernels, || emit::verify(&out, "as spelled"))?;
+    clock.lap("llvm-verify");
     if options.opt == OptLevel::O {
         fatal::at("optimise", kernels, || optimise(&out, &machine))?;
+        clock.lap("llvm-optimise");
         fatal::at("verify", kernels, || emit::verify(&out, "after optimisation"))?;
+        clock.lap("llvm-verify");
     }
     let llvm_ir = out.print_to_string().to_string();
+    clock.lap("llvm-print");
     let object = fatal::at("generate code", kernels, || emit::object(&machine, &out))?;
-    Ok(Compiled { options: *options, symbols, llvm_ir, object })
+    clock.lap("llvm-generate");
+    Ok(Compiled { options: *options, symbols, llvm_ir, object, times: clock.laps })
+}
+
+/// Tells what took which time.
+struct Clock {
+    last: Instant,
+    laps: Vec<(&'static str, Duration)>,
+}
+
+impl Clock {
+    fn new() -> Self {
+        Self { last: Instant::now(), laps: Vec::new() }
+    }
+
+    /// What was done since the last lap.
+    fn lap(&mut self, what: &'static str) {
+        let now = Instant::now();
+        self.laps.push((what, now - self.last));
+        self.last = now;
+    }
 }
 
 fn machine(options: &Options) -> Result<TargetMachine, LlvmError> {

@@ -3,10 +3,11 @@
 use crate::lower::kernel::{Differ, KernelSet, unify};
 use crate::lower::plan::PlanError;
 use crate::lower::{LowerError, ReductionLaw, plan};
-use crate::passes::{PassOptions, PipelineError, Watch};
+use crate::passes::{PassOptions, PipelineError, Watch, print_time};
 use crate::pipeline::{self, Lowered};
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::time::Instant;
 use tiga_abi::{CpuTarget, FpMode, Symbol};
 use tiga_backend_llvm::{LlvmError, OptLevel, Options, required_features};
 use tiga_bundle::{Contents, FORMAT, Kernel, Manifest, Program, Target};
@@ -155,6 +156,11 @@ fn code(lowered: Lowered, options: &CompileOptions) -> Result<Compilation, Compi
     let names: Vec<Symbol> = kernel_module.funcs.keys().cloned().collect();
     let target = options.target;
     let code = tiga_backend_llvm::compile(&kernel_module, &names, &Options { target, opt: options.opt })?;
+    if options.watch.time {
+        for (what, time) in code.times() {
+            print_time(&mut std::io::stderr(), what, *time).map_err(PipelineError::Print)?;
+        }
+    }
     Ok(Compilation { target, loops, kernels, kernel_module, code })
 }
 
@@ -167,8 +173,12 @@ pub fn contents(
     programs: Vec<Program>,
     options: &CompileOptions,
 ) -> Result<Contents, CompileError> {
+    let begin = Instant::now();
     let object = |c: &Compilation| Ok::<_, LlvmError>((c.target.name().into(), c.code.shared_object()?));
     let objects = compilations.iter().map(object).collect::<Result<_, _>>()?;
+    if options.watch.time {
+        print_time(&mut std::io::stderr(), "link", begin.elapsed()).map_err(PipelineError::Print)?;
+    }
     with_kernels(compilations, programs, options, objects)
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What runs, each with the same options.
-const SCRIPTS: [&str; 2] = ["bench/spmm.py", "bench/dense.py"];
+const SCRIPTS: [&str; 3] = ["bench/spmm.py", "bench/dense.py", "bench/compile.py"];
 
 /// What is measured.
 #[derive(clap::Args)]

@@ -7,6 +7,7 @@ mod runner;
 pub mod ssa;
 
 pub use remarks::{Remark, Remarks, Verdict};
+pub(crate) use runner::print_time;
 pub use runner::{Excess, Pass, PassError, PassOptions, PipelineError, Printing, Watch, WatchArgs, run};
 
 use tiga_source::nearest;

@@ -179,7 +179,7 @@ pub struct WatchArgs {
     /// Print the module after every pass.
     #[arg(long)]
     print_after_all: bool,
-    /// Print the time that each pass takes, on the standard error stream.
+    /// Print the time that each pass takes, and LLVM and the linker, on the standard error stream.
     #[arg(long)]
     time_passes: bool,
     /// Print what passes did, and what they could have done, and why, on the standard error stream.
@@ -280,10 +280,15 @@ pub fn run(
     }
     if watch.time {
         for (flag, time) in times {
-            writeln!(out, "{:>10.3} ms  {flag}", time.as_secs_f64() * 1e3)?;
+            print_time(out, &flag, time)?;
         }
     }
     Ok(module)
+}
+
+/// A line of what took which time.
+pub(crate) fn print_time(out: &mut dyn Write, what: &str, time: Duration) -> std::io::Result<()> {
+    writeln!(out, "{:>10.3} ms  {what}", time.as_secs_f64() * 1e3)
 }
 
 /// Whether a pass has something to read. Host functions may stand without loops functions: a program that returns what
