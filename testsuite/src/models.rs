@@ -53,13 +53,27 @@ program walk(g: graph<N>, r: f64[N], steps: i64) -> (out: f64[N]) {
 }
 ";
 
+/// A dense product, whose rows go together and whose matrix is packed.
+pub const DENSE: &str = "
+program dense<set N, K, F>(x: f32[N, K], w: f32[K, F]) -> (y: f32[N, F]) { x @ w }
+";
+
 /// A model compiled for this machine; with `tiny`, in leaves of two with two accumulators.
 ///
 /// # Errors
 /// Some stage refuses it.
 pub fn compiled(text: &str, fp: FpMode, tiny: bool) -> Result<Road> {
+    specialised(text, fp, tiny, &[])
+}
+
+/// The same, also for some extents of `F`.
+///
+/// # Errors
+/// Some stage refuses it.
+pub fn specialised(text: &str, fp: FpMode, tiny: bool, features: &[i64]) -> Result<Road> {
     let module = model("model.tg", text, &SemaOptions::default())?;
     let mut options = CompileOptions::new(CpuTarget::Native, fp);
+    options.specialize = features.iter().map(|extent| ("F".into(), *extent)).collect();
     if tiny {
         (options.law.row_leaf, options.law.set_leaf, options.law.acc) = (2, 2, Some(2));
     }

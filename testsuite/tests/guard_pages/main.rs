@@ -9,7 +9,7 @@ mod fence;
 use fastrand::Rng;
 use fence::{Fence, Side};
 use std::os::unix::process::ExitStatusExt;
-use testsuite::models::{TURNED, WALK, WIDE, compiled, graph, random, wide_values};
+use testsuite::models::{DENSE, TURNED, WALK, WIDE, compiled, graph, random, specialised, wide_values};
 use testsuite::road::{Road, difference};
 use tiga_abi::{DType, FpMode};
 use tiga_ir::interp::{Tensor, Value};
@@ -41,6 +41,18 @@ fn kernels_stay_inside_their_arrays() {
             }
         }
     };
+    // Extents that leave most of a register's lanes on, some of them, and one.
+    let extents = [11, 19, 33];
+    let [wide, dense] = [WIDE, DENSE].map(|text| specialised(text, FpMode::Default, false, &extents).unwrap());
+    for features in extents.into_iter().chain([0, 7, 70]) {
+        let features = features as usize;
+        fenced(&wide, "wide", &wide_values(&mut rng, 7, 5, features), &[("F", features as i64)]);
+        for rows in [7, 30] {
+            let shapes = [[rows, 3], [3, features]];
+            let values = shapes.map(|shape| random(&mut rng, DType::F32, &shape));
+            fenced(&dense, "dense", &values, &[]);
+        }
+    }
     for [wide, walk, turned] in &roads {
         // Odd numbers of rows and features put arrays at addresses that are multiples of their elements only.
         for features in 0..20 {

@@ -55,21 +55,16 @@ impl<'a> Emit<'a> {
             let identity = self.initial(fold, *component)?;
             initial.push(self.vector(identity)?);
         }
-        let (head, carried) = self.block_like(&initial);
-        let (inside, done) = (self.new_block(), self.new_block());
-        self.jump(head, &initial)?;
-        self.block = head;
-        let (base, state) = (carried[0], carried[1..].to_vec());
-        let more = self.op(ops::LT, &[base, elements.end])?;
-        self.branch(more, (inside, &[]), (done, &[]))?;
-        self.block = inside;
-        let positions = self.lane_positions(base)?;
-        let mask = self.elementwise(ops::LT, &[positions, elements.end], &Attrs::new())?;
-        let step = self.i64(accumulators.into());
-        let mut next = vec![self.op(ops::ADD, &[base, step])?];
-        next.extend(self.fold_row(frame, inst, fold, Row { positions, base, mask }, &state)?);
-        self.jump(head, &next)?;
-        self.block = done;
+        let more = |emit: &mut Self, at: &[Value]| Ok(emit.op(ops::LT, &[at[0], elements.end])?);
+        let carried = self.repeat(&initial, more, |emit, at| {
+            let positions = emit.lane_positions(at[0])?;
+            let mask = emit.elementwise(ops::LT, &[positions, elements.end], &Attrs::new())?;
+            let row = Row { positions, base: at[0], mask };
+            let mut next = vec![emit.advance(at[0], accumulators.into())?];
+            next.extend(emit.fold_row(frame, inst, fold, row, &at[1..])?);
+            Ok(next)
+        })?;
+        let state = carried[1..].to_vec();
         let joined = self.join_lanes(fold, state, accumulators);
         self.lanes = 1;
         joined

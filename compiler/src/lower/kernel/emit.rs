@@ -195,6 +195,34 @@ impl<'a> Emit<'a> {
         self.builder().push(ops::BRANCH, &[condition], Attrs::new(), Vec::new(), targets).map(|_| ())
     }
 
+    /// A new block with parameters typed like `values`.
+    pub(super) fn block_like(&mut self, values: &[Value]) -> (Block, Vec<Value>) {
+        let block = self.new_block();
+        let types: Vec<Type> = values.iter().map(|v| self.ty(*v).clone()).collect();
+        let params = types.into_iter().map(|ty| self.kernel.body.add_param(block, ty, None)).collect();
+        (block, params)
+    }
+
+    /// A loop with values carried around, while a condition holds of them; gives what they are then.
+    pub(super) fn repeat(
+        &mut self,
+        initial: &[Value],
+        condition: impl FnOnce(&mut Self, &[Value]) -> Result<Value, LowerError>,
+        body: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>, LowerError>,
+    ) -> Result<Vec<Value>, LowerError> {
+        let (head, carried) = self.block_like(initial);
+        let (inside, done) = (self.new_block(), self.new_block());
+        self.jump(head, initial)?;
+        self.block = head;
+        let more = condition(self, &carried)?;
+        self.branch(more, (inside, &[]), (done, &[]))?;
+        self.block = inside;
+        let next = body(self, &carried)?;
+        self.jump(head, &next)?;
+        self.block = done;
+        Ok(carried)
+    }
+
     /// The constant a symbol has under this kernel's guard.
     fn guarded(&self, symbol: &Symbol) -> Option<i64> {
         let equal = |(poly, cmp, value): &(Poly, Cmp, i64)| {

@@ -5,7 +5,7 @@ use super::emit::{Emit, Frame, Index, Indices};
 use super::{LowerError, required};
 use tiga_abi::DType;
 use tiga_ir::{
-    Acc, Attrs, Block, Inst, Key, Over, ReduceShape, Reducer, Region, RelKind, Scalar, Space, Type, TypeError, Value,
+    Acc, Attrs, Inst, Key, Over, ReduceShape, Reducer, Region, RelKind, Scalar, Space, TypeError, Value,
     ops::{self, Substitution},
 };
 
@@ -323,14 +323,6 @@ impl<'a> Emit<'a> {
         self.op(ops::ADD, &[position, by])
     }
 
-    /// A new block with parameters typed like `values`.
-    pub(super) fn block_like(&mut self, values: &[Value]) -> (Block, Vec<Value>) {
-        let block = self.new_block();
-        let types: Vec<Type> = values.iter().map(|v| self.ty(*v).clone()).collect();
-        let params = types.into_iter().map(|ty| self.kernel.body.add_param(block, ty, None)).collect();
-        (block, params)
-    }
-
     /// A component before its first element: its identity, or anything.
     pub(super) fn initial(&mut self, fold: &Fold<'a>, component: usize) -> Result<Value, TypeError> {
         let identity = fold.reducer.state[component].identity;
@@ -406,35 +398,30 @@ impl<'a> Emit<'a> {
         inst: Inst,
         frames: &mut [Frame<'a>],
         packed: Option<&Packed>,
-        at: &[Index],
+        features: &[Index],
     ) -> Result<(), LowerError> {
         let [frame, ..] = frames else { return Ok(()) };
         let reducer = self.reducer(frame, inst);
         let raw = frame.body.inst(inst).attrs.has(Key::Raw);
-        let fold = Fold::new(reducer, own_sizes(frame, inst, reducer), raw, 0, at);
+        let fold = Fold::new(reducer, own_sizes(frame, inst, reducer), raw, 0, features);
         let elements = self.elements(frame, inst)?;
         let width = fold.components.len();
         let mut initial = vec![elements.begin, self.constant(Scalar::Bool(false))];
         for component in frames.iter().flat_map(|_| &fold.components) {
             initial.push(self.initial(&fold, *component)?);
         }
-        let (head, carried) = self.block_like(&initial);
-        let (inside, done) = (self.new_block(), self.new_block());
-        self.jump(head, &initial)?;
-        self.block = head;
-        let (position, have) = (carried[0], carried[1]);
-        let more = self.op(ops::LT, &[position, elements.end])?;
-        self.branch(more, (inside, &[]), (done, &[]))?;
-        self.block = inside;
-        let mut next = vec![self.advance(position, 1)?, self.constant(Scalar::Bool(true))];
-        if let Some(packed) = packed {
-            self.bind_packed(packed, frames, position, at)?;
-        }
-        for (frame, state) in frames.iter_mut().zip(carried[2..].chunks(width)) {
-            next.extend(self.fold_one(frame, inst, &fold, position, have, state)?);
-        }
-        self.jump(head, &next)?;
-        self.block = done;
+        let past = |emit: &mut Self, at: &[Value]| Ok(emit.op(ops::LT, &[at[0], elements.end])?);
+        let carried = self.repeat(&initial, past, |emit, at| {
+            let (position, have) = (at[0], at[1]);
+            let mut next = vec![emit.advance(position, 1)?, emit.constant(Scalar::Bool(true))];
+            if let Some(packed) = packed {
+                emit.bind_packed(packed, frames, position, features)?;
+            }
+            for (frame, state) in frames.iter_mut().zip(at[2..].chunks(width)) {
+                next.extend(emit.fold_one(frame, inst, &fold, position, have, state)?);
+            }
+            Ok(next)
+        })?;
         let count = self.op(ops::SUB, &[elements.end, elements.begin])?;
         for (frame, state) in frames.iter_mut().zip(carried[2..].chunks(width)) {
             let state = state.to_vec();

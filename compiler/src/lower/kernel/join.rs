@@ -114,37 +114,25 @@ impl<'a> Emit<'a> {
     ) -> Result<(), LowerError> {
         let data = frame.body.inst(inst);
         let (zero, one) = (self.i64(0), self.i64(1));
-        let (head, heads) = self.block_like(&[zero]);
-        let (inside, done) = (self.new_block(), self.new_block());
-        self.jump(head, &[zero])?;
-        self.block = head;
-        let leaf = heads[0];
-        let more = self.op(ops::LT, &[leaf, count])?;
-        self.branch(more, (inside, &[]), (done, &[]))?;
-        self.block = inside;
-        let position = self.op(ops::ADD, &[base, leaf])?;
-        let mut loaded = vec![zero];
-        for component in &fold.components {
-            let at = [&[Index::At(position)], fold.indices(fold.rank(*component)).as_slice()].concat();
-            loaded.push(self.load_at(frame, data.operands[first + component], &at)?);
-        }
-        let (merge, merging) = self.block_like(&loaded);
-        let (combine, keep) = (self.new_block(), self.new_block());
-        self.jump(merge, &loaded)?;
-        self.block = merge;
-        let (level, state) = (merging[0], merging[1..].to_vec());
-        let set = self.bit(leaf, level)?;
-        self.branch(set, (combine, &[]), (keep, &[]))?;
-        self.block = combine;
-        let left = self.peek(fold, stacks, level)?;
-        let mut next = vec![self.op(ops::ADD, &[level, one])?];
-        next.extend(self.combine(fold, &left, &state)?);
-        self.jump(merge, &next)?;
-        self.block = keep;
-        self.push(stacks, level, &state)?;
-        let following = self.op(ops::ADD, &[leaf, one])?;
-        self.jump(head, &[following])?;
-        self.block = done;
+        let more = |emit: &mut Self, at: &[Value]| Ok(emit.op(ops::LT, &[at[0], count])?);
+        self.repeat(&[zero], more, |emit, at| {
+            let leaf = at[0];
+            let position = emit.op(ops::ADD, &[base, leaf])?;
+            let mut loaded = vec![zero];
+            for component in &fold.components {
+                let at = [&[Index::At(position)], fold.indices(fold.rank(*component)).as_slice()].concat();
+                loaded.push(emit.load_at(frame, data.operands[first + component], &at)?);
+            }
+            let set = |emit: &mut Self, at: &[Value]| emit.bit(leaf, at[0]);
+            let merged = emit.repeat(&loaded, set, |emit, at| {
+                let left = emit.peek(fold, stacks, at[0])?;
+                let mut next = vec![emit.op(ops::ADD, &[at[0], one])?];
+                next.extend(emit.combine(fold, &left, &at[1..])?);
+                Ok(next)
+            })?;
+            emit.push(stacks, merged[0], &merged[1..])?;
+            Ok(vec![emit.op(ops::ADD, &[leaf, one])?])
+        })?;
         Ok(())
     }
 

@@ -119,45 +119,35 @@ impl<'a> Emit<'a> {
         let [_, rows, _] = rel.sizes();
         let rows = self.extent(&rows)?;
         let first = self.row_of(&frame, relation, begin, rows)?;
-        let (head, at) = self.block_like(&[begin, first]);
-        let (inside, done) = (self.new_block(), self.new_block());
-        self.jump(head, &[begin, first])?;
-        self.block = head;
-        let (position, before) = (at[0], at[1]);
-        let more = self.op(ops::LT, &[position, end])?;
-        self.branch(more, (inside, &[]), (done, &[]))?;
-        self.block = inside;
-        let row = self.row_from(&frame, relation, position, before)?;
-        self.bind_edge(&mut frame, relation, &params, position)?;
-        frame.bind(params[3], &[], row);
-        self.stores(&mut frame, entry)?;
-        let one = self.i64(1);
-        let next = self.op(ops::ADD, &[position, one])?;
-        self.jump(head, &[next, row])?;
-        self.block = done;
+        let more = |emit: &mut Self, at: &[Value]| Ok(emit.op(ops::LT, &[at[0], end])?);
+        self.repeat(&[begin, first], more, |emit, at| {
+            let row = emit.row_from(&frame, relation, at[0], at[1])?;
+            emit.bind_edge(&mut frame, relation, &params, at[0])?;
+            frame.bind(params[3], &[], row);
+            emit.stores(&mut frame, entry)?;
+            Ok(vec![emit.advance(at[0], 1)?, row])
+        })?;
         Ok(())
     }
 
     /// The row that a position lies in, by bisection: `row_ptr[low] <= position < row_ptr[high]` throughout.
     fn row_of(&mut self, frame: &Frame<'a>, rel: Value, position: Value, rows: Value) -> Result<Value, LowerError> {
         let (zero, one, two) = (self.i64(0), self.i64(1), self.i64(2));
-        let (head, at) = self.block_like(&[zero, rows]);
-        let (inside, done) = (self.new_block(), self.new_block());
-        self.jump(head, &[zero, rows])?;
-        self.block = head;
-        let (low, high) = (at[0], at[1]);
-        let width = self.op(ops::SUB, &[high, low])?;
-        let more = self.op(ops::GT, &[width, one])?;
-        self.branch(more, (inside, &[]), (done, &[]))?;
-        self.block = inside;
-        let half = self.op(ops::DIV, &[width, two])?;
-        let middle = self.op(ops::ADD, &[low, half])?;
-        let begin = self.part_at(frame, rel, "row_ptr", middle)?;
-        let below = self.op(ops::LE, &[begin, position])?;
-        let low = self.op(ops::SELECT, &[below, middle, low])?;
-        let high = self.op(ops::SELECT, &[below, high, middle])?;
-        self.jump(head, &[low, high])?;
-        self.block = done;
+        let apart = |emit: &mut Self, at: &[Value]| {
+            let width = emit.op(ops::SUB, &[at[1], at[0]])?;
+            Ok(emit.op(ops::GT, &[width, one])?)
+        };
+        let at = self.repeat(&[zero, rows], apart, |emit, at| {
+            let (low, high) = (at[0], at[1]);
+            let width = emit.op(ops::SUB, &[high, low])?;
+            let half = emit.op(ops::DIV, &[width, two])?;
+            let middle = emit.op(ops::ADD, &[low, half])?;
+            let begin = emit.part_at(frame, rel, "row_ptr", middle)?;
+            let below = emit.op(ops::LE, &[begin, position])?;
+            let low = emit.op(ops::SELECT, &[below, middle, low])?;
+            let high = emit.op(ops::SELECT, &[below, high, middle])?;
+            Ok(vec![low, high])
+        })?;
         Ok(at[0])
     }
 

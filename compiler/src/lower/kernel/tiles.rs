@@ -156,18 +156,14 @@ impl<'a> Emit<'a> {
         body: impl FnOnce(&mut Self, Value) -> Result<(), LowerError>,
     ) -> Result<Value, LowerError> {
         let width = self.i64(fits);
-        let (head, position) = self.block_like(&[begin]);
-        let (inside, done) = (self.new_block(), self.new_block());
-        self.jump(head, &[begin])?;
-        self.block = head;
-        let past = self.op(ops::ADD, &[position[0], width])?;
-        let enough = self.op(ops::LE, &[past, end])?;
-        self.branch(enough, (inside, &[]), (done, &[]))?;
-        self.block = inside;
-        body(self, position[0])?;
-        let next = if fits == step { past } else { self.advance(position[0], step)? };
-        self.jump(head, &[next])?;
-        self.block = done;
+        let enough = |emit: &mut Self, at: &[Value]| {
+            let past = emit.op(ops::ADD, &[at[0], width])?;
+            Ok(emit.op(ops::LE, &[past, end])?)
+        };
+        let position = self.repeat(&[begin], enough, |emit, at| {
+            body(emit, at[0])?;
+            Ok(vec![emit.advance(at[0], step)?])
+        })?;
         Ok(position[0])
     }
 
