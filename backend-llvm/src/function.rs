@@ -1,5 +1,6 @@
 //! Spells one kernel: its values, its prologue, and one line for each instruction of the level.
 
+use crate::lines::KernelLines;
 use crate::signature::Source;
 use crate::{LlvmError, Malformed};
 use indexmap::IndexMap;
@@ -14,6 +15,7 @@ use inkwell::values::{BasicValueEnum, CallSiteValue, FunctionValue, InstructionO
 use std::collections::BTreeMap;
 use tiga_abi::{DType, KernelArgs};
 use tiga_ir::{Block, Func, InstData, KernelOp, Scalar, Type, Value};
+use tiga_source::Loc;
 
 /// A value in LLVM.
 pub(crate) type Spelled<'c> = Result<BasicValueEnum<'c>, LlvmError>;
@@ -24,6 +26,7 @@ pub(crate) struct Speller<'c, 'a> {
     pub(crate) module: &'a Module<'c>,
     pub(crate) builder: Builder<'c>,
     pub(crate) func: &'a Func,
+    lines: Option<KernelLines<'a, 'c>>,
     /// Values spelled so far.
     values: BTreeMap<Value, BasicValueEnum<'c>>,
     /// Blocks with the phis of their parameters.
@@ -36,20 +39,24 @@ impl<'c, 'a> Speller<'c, 'a> {
         context: &'c Context,
         module: &'a Module<'c>,
         func: &'a Func,
-        sources: &[Source],
-        order: &[Block],
+        lines: Option<KernelLines<'a, 'c>>,
+        (sources, order): (&[Source], &[Block]),
         target: FunctionValue<'c>,
     ) -> Result<(), LlvmError> {
         let builder = context.create_builder();
-        let mut speller = Speller { context, module, builder, func, values: BTreeMap::new(), blocks: IndexMap::new() };
+        let (values, blocks) = (BTreeMap::new(), IndexMap::new());
+        let mut speller = Speller { context, module, builder, func, lines, values, blocks };
+        speller.at(&func.loc);
         let entry = context.append_basic_block(target, "entry");
         speller.builder.position_at_end(entry);
         speller.prologue(sources, target)?;
         speller.open_blocks(order, entry, target)?;
         for block in order {
             speller.builder.position_at_end(speller.blocks[block].0);
+            speller.lines.iter_mut().for_each(KernelLines::block);
             for inst in &func.body.block(*block).insts {
                 let data = func.body.inst(*inst);
+                speller.at(&data.loc);
                 let op = data.op.kernel().expect("checked: only kernel instructions");
                 if let Some(value) = speller.inst(op, data)? {
                     let result = func.body.result(*inst);
@@ -58,6 +65,13 @@ impl<'c, 'a> Speller<'c, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Where the LLVM instructions come from that are spelled next.
+    fn at(&mut self, loc: &Loc) {
+        if let Some(lines) = &mut self.lines {
+            self.builder.set_current_debug_location(lines.location(loc));
+        }
     }
 
     /// One line for each instruction; what each means stands at [`KernelOp`].

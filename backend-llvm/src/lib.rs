@@ -10,8 +10,10 @@
 //! | `ptr<…>` | `args.ptr[0], args.ptr[1], …`; a last one named `scratch` is `args.scratch` |
 //! | `unit_begin: i64, unit_end: i64` | the arguments of the same name |
 //!
-//! What is absent: libm and any other undefined symbol (checked in the object), unwind tables, source
-//! paths, build ids. The same module, options and machine give the same bytes.
+//! Each machine instruction has the line of the model that it is for, in line tables of DWARF.
+//!
+//! What is absent: libm and any other undefined symbol (checked in the object), tables for unwinding by exceptions,
+//! folders of sources, build ids. The same module, options and machine give the same bytes.
 
 mod address;
 mod arith;
@@ -23,6 +25,7 @@ mod emit;
 mod error;
 mod fatal;
 mod function;
+mod lines;
 mod link;
 mod linked;
 mod logic;

@@ -11,14 +11,15 @@ const LINKERS: [&str; 3] = ["ld.lld-22", "ld.lld", "ld"];
 /// Where Debian's LLVM packages put their tools.
 const LLVM_TOOLS: &str = "/usr/lib/llvm-22/bin";
 
-/// No build id, no name and no local symbols: nothing in the file depends on where or when it was made.
+/// No build id, no name and no local symbols: nothing in the file depends on where or when it was made. Line tables
+/// and the symbols of kernels stay, for debuggers and profilers.
 const FLAGS: [&str; 10] = [
     "-shared",
     "-nostdlib",
     "--build-id=none",
     "--hash-style=gnu",
     "--no-undefined",
-    "--strip-all",
+    "--discard-all",
     "-z",
     "noexecstack",
     "-z",

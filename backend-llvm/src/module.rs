@@ -1,6 +1,7 @@
 //! The way of a module: check, spell, verify, optimise, verify, emit.
 
 use crate::function::Speller;
+use crate::lines::Lines;
 use crate::{LlvmError, check, emit, fatal, link, linked, signature, symbol_name, target};
 use indexmap::IndexMap;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -144,14 +145,17 @@ pub fn compile(module: &Module, kernels: &[Symbol], options: &Options) -> Result
     out.set_data_layout(&machine.get_target_data().get_data_layout());
     let attributes = attributes(&context, options)?;
     let (mut symbols, mut clock) = (IndexMap::new(), Clock::new());
+    let placed = kernels.iter().filter_map(|name| module.funcs.get(name));
+    let mut lines = Lines::new(&context, &out, placed, options.opt);
     for name in kernels {
         let func = kernel(module, name)?;
         let symbol = symbol_name(name);
         if symbols.insert(name.clone(), symbol.clone()).is_some() {
             return Err(LlvmError::Twice(name.to_string()));
         }
-        fatal::at("spell", [name], || spell(module, func, &symbol, &attributes, &context, &out))?;
+        fatal::at("spell", [name], || spell(module, func, &symbol, &attributes, (&context, &out, lines.as_mut())))?;
     }
+    lines.into_iter().for_each(Lines::finish);
     clock.lap("llvm-spell");
     fatal::at("verify", kernels, || emit::verify(&out, "as spelled"))?;
     clock.lap("llvm-verify");
@@ -208,8 +212,7 @@ fn spell<'c>(
     func: &Func,
     symbol: &str,
     attributes: &[Attribute],
-    context: &'c Context,
-    out: &inkwell::module::Module<'c>,
+    (context, out, lines): (&'c Context, &inkwell::module::Module<'c>, Option<&mut Lines<'c>>),
 ) -> Result<(), LlvmError> {
     let sources = signature::sources(func)?;
     let order = check::reachable(func);
@@ -220,7 +223,8 @@ fn spell<'c>(
     for attribute in attributes {
         target.add_attribute(AttributeLoc::Function, *attribute);
     }
-    Speller::spell(context, out, func, &sources, &order, target)
+    let lines = lines.and_then(|lines| lines.kernel(func, target));
+    Speller::spell(context, out, func, lines, (&sources, &order), target)
 }
 
 /// `no-builtins`: LLVM must not turn a loop into a call of `memset` or `memcpy`.

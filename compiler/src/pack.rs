@@ -223,8 +223,15 @@ fn with_kernels(
         programs,
         kernels,
     };
-    let ir = compilations.iter().map(|c| (c.target.name().into(), print_module(&c.kernel_module))).collect();
+    let ir = compilations.iter().map(|c| (c.target.name().into(), readable(&c.kernel_module))).collect();
     Ok(Contents { manifest, plans, kernels: objects, ir })
+}
+
+/// Kernels to be read. The places of their instructions would be a third of the text; line tables have them.
+fn readable(kernels: &Module) -> String {
+    let mut kernels = kernels.clone();
+    kernels.funcs.values_mut().for_each(|kernel| kernel.body.forget_places());
+    print_module(&kernels)
 }
 
 /// The kernels of each loops function for all targets: what plans and manifests say is true of each of them.

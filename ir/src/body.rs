@@ -100,6 +100,11 @@ impl Body {
         &mut self.insts[inst]
     }
 
+    /// Takes the places away from all instructions.
+    pub fn forget_places(&mut self) {
+        self.insts.values_mut().for_each(|inst| inst.loc = Loc::unknown());
+    }
+
     /// A block's data.
     pub fn block(&self, block: Block) -> &BlockData {
         &self.blocks[block]

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::PlanProblem;
+use crate::keep;
 use crate::library::Library;
 use crate::steps::Steps;
 use crate::{Call, Context, Prepared, RuntimeError};
@@ -53,7 +54,7 @@ impl Loaded {
     /// The kernels of the target.
     ///
     /// # Errors
-    /// The machine's loader refuses them.
+    /// The machine's loader refuses them; the folder that they are to be kept in takes no file.
     pub(crate) fn library(&self) -> Result<&Library, RuntimeError> {
         if let Some(library) = self.library.get() {
             return Ok(library);
@@ -67,7 +68,13 @@ impl Loaded {
             target: name.clone(),
             reason: "the archive has no such entry".into(),
         })?;
-        let library = Library::load(name, object)?;
+        let library = match keep::folder() {
+            Some(folder) => {
+                let kept = keep::keep(&folder, &self.file, name, object);
+                Library::load_file(name, &kept.map_err(|error| RuntimeError::Keep(Box::new(error)))?)?
+            }
+            None => Library::load(name, object)?,
+        };
         Ok(self.library.get_or_init(|| library))
     }
 }

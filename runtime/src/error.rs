@@ -74,6 +74,9 @@ pub enum RuntimeError {
         /// The loader's message.
         reason: String,
     },
+    /// The kernels could not be written where the user wants them to be kept.
+    #[error("the kernels cannot be kept as TIGA_KEEP_KERNELS says: {0}")]
+    Keep(Box<tiga_formats::WriteError>),
     /// No such program.
     #[error("the bundle has no program `{found}`; it has {available}")]
     NoProgram {

@@ -16,6 +16,7 @@ mod float_env;
 mod frame;
 mod graph;
 mod hooks;
+mod keep;
 mod launch;
 mod library;
 mod memory;

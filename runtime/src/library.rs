@@ -1,11 +1,13 @@
-//! Kernels: a shared object loaded from memory, or what the program itself was linked with.
+//! Kernels: a shared object loaded from memory or a file that is kept, or what the program itself was linked with.
 #![allow(unsafe_code)]
 
 use crate::RuntimeError;
+use libloading::os::unix;
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CString, c_int};
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::path::Path;
 use tiga_abi::KernelFn;
 
 /// Where kernels are found.
@@ -13,9 +15,10 @@ use tiga_abi::KernelFn;
 pub(crate) enum Library {
     /// A loaded shared object; unloaded when dropped.
     Loaded {
-        inner: libloading::Library,
-        /// Kept open: the loader takes two objects of one path for the same, and a closed descriptor's number is reused.
-        _file: std::fs::File,
+        inner: unix::Library,
+        /// Kept open, if it has no name: the loader takes two objects of one path for the same, and a closed descriptor's
+        /// number is reused.
+        _file: Option<std::fs::File>,
     },
     /// A part of the program.
     Linked(BTreeMap<String, KernelFn>),
@@ -35,9 +38,13 @@ impl Library {
         let mut file = unsafe { std::fs::File::from_raw_fd(fd) };
         file.write_all(object).map_err(|e| error(e.to_string()))?;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        // SAFETY: running a bundle runs its code; the objects that the compiler makes have no initialisers.
-        let inner = unsafe { libloading::Library::new(path) }.map_err(|e| error(e.to_string()))?;
-        Ok(Self::Loaded { inner, _file: file })
+        Ok(Self::Loaded { inner: open(target, path.as_ref(), 0)?, _file: Some(file) })
+    }
+
+    /// Loads an object from a file that stays, as does what is loaded: a profiler that looks up addresses when the process
+    /// ends, as callgrind does, would find nothing there.
+    pub(crate) fn load_file(target: &str, path: &Path) -> Result<Self, RuntimeError> {
+        Ok(Self::Loaded { inner: open(target, path, libc::RTLD_NODELETE)?, _file: None })
     }
 
     /// The kernel of a name.
@@ -52,6 +59,18 @@ impl Library {
             Library::Linked(kernels) => kernels.get(entry).copied(),
         }
     }
+}
+
+fn open(target: &str, path: &Path, flags: c_int) -> Result<unix::Library, RuntimeError> {
+    // SAFETY: running a bundle runs its code; the objects that the compiler makes have no initialisers.
+    let opened = unsafe { unix::Library::open(Some(path), flags | libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    opened.map_err(|e| RuntimeError::Load { target: target.to_owned(), reason: e.to_string() })
+}
+
+/// Whether the process may do more than whoever started it (set-user-ID): then variables of theirs name no code to run.
+pub(crate) fn has_more_rights() -> bool {
+    // SAFETY: it reads a number that the kernel gave the process at its start.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
 /// Whether this machine has a CPU feature, by its name in `is_x86_feature_detected!`.

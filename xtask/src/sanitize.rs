@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Builds the C library with AddressSanitizer, then runs the ignored test `sanitized` of the testsuite, which says what
 /// was found clean and what was not looked at.
 pub fn run() -> Result<()> {
-    setup::run(setup::Need::Sanitizers)?;
+    setup::run(setup::Need::Everything)?;
     let library = with_address_sanitizer()?;
     let arguments = ["test", "-p", "testsuite", "--test", "embedding", "--", "--ignored", "--exact", "sanitized"];
     shell::run(shell::cargo(arguments).arg("--nocapture").env("TIGA_ASAN_LIBRARY", library))

@@ -11,10 +11,8 @@ use std::process::{Command, Stdio};
 pub enum Need {
     /// What compiling a model needs.
     Llvm,
-    /// What the tests need.
+    /// What the tests need, and `cargo xtask sanitize`.
     Everything,
-    /// What `cargo xtask sanitize` needs.
-    Sanitizers,
     /// What `cargo xtask fuzz` needs.
     Fuzzing,
     /// What `cargo xtask bench` needs.
@@ -31,7 +29,6 @@ impl Need {
         match self {
             Need::Llvm => other == Need::Llvm,
             Need::Everything => other == Need::Everything || Need::Llvm.includes(other),
-            Need::Sanitizers => other == Need::Sanitizers || Need::Everything.includes(other),
             Need::Fuzzing => other == Need::Fuzzing || Need::Everything.includes(other),
             Need::Bench => other == Need::Bench || Need::Everything.includes(other),
             Need::Packages => other == Need::Packages || Need::Llvm.includes(other),
@@ -87,12 +84,13 @@ const PARTS: &[Part] = &[
         why: "says where an installed Tiga lies",
         need: Need::Everything,
     },
+    Part { package: "gdb", witness: "/usr/bin/gdb", why: "stops at lines of models", need: Need::Everything },
     Part { package: "unzip", witness: "/usr/bin/unzip", why: "an outside judge of bundles", need: Need::Everything },
     Part {
         package: "valgrind",
         witness: "/usr/bin/valgrind",
-        why: "memcheck and helgrind, which watch hosts of the C library",
-        need: Need::Sanitizers,
+        why: "callgrind, which counts by lines of models; memcheck and helgrind, which watch hosts of the C library",
+        need: Need::Everything,
     },
     Part {
         package: "python3-venv",

@@ -20,6 +20,7 @@ const FILES: &[(&str, &str)] = &[
     ("CHANGELOG.md", "share/doc/tiga/CHANGELOG.md"),
     ("SECURITY.md", "share/doc/tiga/SECURITY.md"),
     ("docs/c-abi.md", "share/doc/tiga/c-abi.md"),
+    ("docs/debugging.md", "share/doc/tiga/debugging.md"),
     ("docs/determinism.md", "share/doc/tiga/determinism.md"),
     ("docs/diagnostics.md", "share/doc/tiga/diagnostics.md"),
     ("docs/diagnostics.schema.json", "share/doc/tiga/diagnostics.schema.json"),

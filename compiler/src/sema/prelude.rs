@@ -8,7 +8,7 @@ use crate::builtin::PRELUDE;
 use std::sync::OnceLock;
 use tiga_abi::{DType, Symbol};
 use tiga_ir::{Module, Reducer, TensorType};
-use tiga_source::Sources;
+use tiga_source::{Loc, Sources};
 
 /// A reducer of the prelude.
 pub(super) struct Entry {
@@ -73,8 +73,14 @@ fn compile(element: Option<DType>) -> Vec<Entry> {
     assert!(errors.is_empty(), "the prelude has no errors");
     let positions = bodies.reducers.iter().flatten().map(|body| body.positions());
     let docs = table.reducers.iter().map(|item| item.callable.item.docs.join(" "));
-    let entry = |((reducer, positions), about)| Entry { reducer, positions, about };
+    let entry = |((reducer, positions), about)| Entry { reducer: without_places(reducer), positions, about };
     reducers.into_iter().zip(positions).zip(docs).map(entry).collect()
+}
+
+/// The prelude is no file of whoever compiles: what its reducers do has the place of their use.
+fn without_places(mut reducer: Reducer) -> Reducer {
+    reducer.body.forget_places();
+    Reducer { loc: Loc::unknown(), ..reducer }
 }
 
 /// Reducers of the language that are written in it, for an element type, by their names in the IR; those that are not

@@ -221,10 +221,10 @@ impl<E: Into<ErrorKind>> From<E> for InterpError {
 }
 
 impl InterpError {
-    /// The same with its place, unless an inner instruction has given one.
+    /// The same with its instruction and place, each unless an inner instruction has given one.
     pub(super) fn at(mut self, op: &'static str, loc: &Loc) -> Self {
-        if self.op.is_none() {
-            self.op = Some(op);
+        self.op = self.op.or(Some(op));
+        if !self.loc.is_known() {
             self.loc = loc.clone();
         }
         self

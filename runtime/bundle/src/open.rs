@@ -72,6 +72,13 @@ impl Bundle {
         self.entry(&format!("kernels/{target}.so"))
     }
 
+    /// The SHA-256 of the shared object of a target, in hexadecimal. Opening has compared it.
+    pub fn kernels_checksum(&self, target: &str) -> Option<&str> {
+        let entry = format!("kernels/{target}.so");
+        let list = std::str::from_utf8(self.entry(LIST)?).ok()?;
+        list.lines().filter_map(|line| line.split_once("  ")).find(|(_, name)| *name == entry).map(|(sum, _)| sum)
+    }
+
     /// Intermediate code by name.
     pub fn ir(&self, name: &str) -> Option<&str> {
         // Opening has checked that it is UTF-8.

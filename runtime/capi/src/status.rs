@@ -163,7 +163,7 @@ impl From<RuntimeError> for Failure {
             RuntimeError::NoTarget { .. } | RuntimeError::TargetAbsent { .. } | RuntimeError::TargetUnfit { .. } => {
                 TIGA_TARGET
             }
-            RuntimeError::Load { .. } => TIGA_LOAD,
+            RuntimeError::Load { .. } | RuntimeError::Keep(_) => TIGA_LOAD,
             RuntimeError::NoProgram { .. } => TIGA_NO_PROGRAM,
             RuntimeError::NoParameter { .. } => TIGA_NO_PARAMETER,
             RuntimeError::BoundTwice(_) => TIGA_BOUND_TWICE,

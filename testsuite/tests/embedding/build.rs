@@ -76,7 +76,7 @@ pub fn library(name: &str) -> PathBuf {
 fn scratch() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("embedding");
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
         std::fs::create_dir_all(&folder).unwrap();
         let link = folder.join("libtiga.so.1");
         let _ = std::fs::remove_file(&link);

@@ -8,6 +8,7 @@ use tiga_ir::{
     Attr, Attrs, Body, Builder, Inst, Key, Nest, OpView, Over, ReduceShape, Region, Role, Space, Target, TensorType,
     Type, Value, joined, ops,
 };
+use tiga_source::Loc;
 
 /// The features of a message: the product of its first component's extents.
 fn width(message: &TensorType) -> Poly {
@@ -100,6 +101,7 @@ impl Lowering<'_> {
                 from += count;
             }
             if let Some(node) = view.regions().get(1) {
+                b.loc = place_of(view.body, *node);
                 for (i, role) in message.roles.iter().enumerate() {
                     if matches!(role, Role::Dst | Role::Param) {
                         values.push(message.read(b, i, row)?);
@@ -253,6 +255,8 @@ impl<'a> Message<'a> {
 
     /// What an edge gives.
     fn edge(&self, b: &mut Builder<'_>, at: &At) -> Result<Vec<Value>, LowerError> {
+        let function = self.view.regions()[0];
+        b.loc = place_of(self.view.body, function);
         let mut args = Vec::new();
         for (i, role) in self.roles.iter().enumerate() {
             let index = match role {
@@ -262,8 +266,14 @@ impl<'a> Message<'a> {
             };
             args.push(self.read(b, i, index)?);
         }
-        inline(self.view, self.view.regions()[0], b, &args)
+        inline(self.view, function, b, &args)
     }
+}
+
+/// The place of what a function gives: what it reads is read there.
+fn place_of(body: &Body, function: Region) -> Loc {
+    let last = body.block(body.entry(function)).insts.last().expect("verified: a region ends with a yield");
+    body.inst(*last).loc.clone()
 }
 
 /// Repeats a region's instructions on small tensors; what it yields.

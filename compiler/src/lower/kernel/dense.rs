@@ -14,6 +14,7 @@ use tiga_ir::{
     Attr, Attrs, Body, Inst, Key, Over, Space, Value,
     ops::{self, Substitution},
 };
+use tiga_source::Loc;
 
 /// The most rows at once: each needs an address.
 const ROWS: u32 = 8;
@@ -74,6 +75,11 @@ impl Dense {
             && stores.iter().all(alike);
         let matrix = Self::matrix(body, fold).filter(|_| features.len() == 1);
         is_dense.then(|| Self { fold, stores, dims: features, row: block.params[0], matrix })
+    }
+
+    /// The place of the product.
+    pub(super) fn place(&self, body: &Body) -> Loc {
+        body.inst(self.fold).loc.clone()
     }
 
     /// The array without an index whose rows a fold goes over.
@@ -243,13 +249,14 @@ impl<'a> Emit<'a> {
         self.fold_together(dense.fold, &mut frames, packed, at)?;
         for mut frame in frames {
             for store in &dense.stores {
-                let operands = &frame.body.inst(*store).operands;
+                let data = frame.body.inst(*store);
                 let mut place: Indices = Vec::new();
-                for index in &operands[2..] {
+                for index in &data.operands[2..] {
                     place.push(Index::At(self.value(&mut frame, *index, &[])?));
                 }
-                let stored = self.value(&mut frame, operands[0], at)?;
-                self.store_at(&frame, operands[1], &[place.as_slice(), at].concat(), stored)?;
+                let stored = self.value(&mut frame, data.operands[0], at)?;
+                let at = [place.as_slice(), at].concat();
+                self.at_place(&data.loc, |emit| emit.store_at(&frame, data.operands[1], &at, stored))?;
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use tiga_ir::{
     Acc, Attrs, Block, Body, Builder, Cmp, Func, Inst, Key, Module, Op, Scalar, Type, TypeError, Value,
     ops::{self, Substitution},
 };
+use tiga_source::Loc;
 
 /// The position on one feature axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,6 +76,8 @@ pub(super) struct Emit<'a> {
     pub(super) source: &'a Func,
     pub(super) kernel: Func,
     pub(super) block: Block,
+    /// What new instructions are for: the place of what is being generated.
+    pub(super) loc: Loc,
     /// Parameters by name.
     params: IndexMap<Symbol, Value>,
     pub(super) simd_bytes: u32,
@@ -107,6 +110,7 @@ impl<'a> Emit<'a> {
             source,
             kernel,
             block,
+            loc: source.loc.clone(),
             params,
             simd_bytes,
             lanes: 1,
@@ -136,7 +140,20 @@ impl<'a> Emit<'a> {
     }
 
     fn builder(&mut self) -> Builder<'_> {
-        Builder::new(&self.empty, &mut self.kernel.body, self.block)
+        let mut builder = Builder::new(&self.empty, &mut self.kernel.body, self.block);
+        builder.loc = self.loc.clone();
+        builder
+    }
+
+    /// Puts what `make` generates at a place; what the compiler wrote itself has none, and is at that of what it is for.
+    pub(super) fn at_place<R>(&mut self, loc: &Loc, make: impl FnOnce(&mut Self) -> R) -> R {
+        if !loc.is_known() {
+            return make(self);
+        }
+        let outside = std::mem::replace(&mut self.loc, loc.clone());
+        let made = make(self);
+        self.loc = outside;
+        made
     }
 
     pub(super) fn emit(&mut self, op: Op, operands: &[Value], attrs: Attrs) -> Result<Value, TypeError> {
@@ -315,7 +332,8 @@ impl<'a> Emit<'a> {
             return Err(self.unsupported("so much code in one kernel"));
         }
         self.depth += 1;
-        let generated = self.inst(frame, inst, value, at)?;
+        let place = &frame.body.inst(inst).loc;
+        let generated = self.at_place(place, |emit| emit.inst(frame, inst, value, at))?;
         self.depth -= 1;
         frame.bind(value, at, generated);
         Ok(generated)

@@ -378,9 +378,22 @@ impl<'a> Emit<'a> {
         for (i, ty) in fold.reducer.message().iter().enumerate().filter(|(_, t)| t.dims.len() <= fold.own.len()) {
             message.push((i, self.value(frame, yields[i], &fold.indices(ty.dims.len()))?));
         }
-        let lifted = self.reducer_region(fold, fold.reducer.lift, &message, &fold.components)?;
+        // What a reducer of the language does with a message is at the place of the message.
+        let place = frame.body.inst(last).loc.clone();
+        self.at_place(&place, |emit| emit.fold_message(fold, have, state, &message))
+    }
+
+    /// A message folded into a state.
+    fn fold_message(
+        &mut self,
+        fold: &Fold<'a>,
+        have: Option<Value>,
+        state: &[Value],
+        message: &[(usize, Value)],
+    ) -> Result<State, LowerError> {
+        let lifted = self.reducer_region(fold, fold.reducer.lift, message, &fold.components)?;
         let combined = match fold.reducer.step {
-            Some(step) => self.step(fold, step, state, &message)?,
+            Some(step) => self.step(fold, step, state, message)?,
             None => self.combine(fold, state, &lifted)?,
         };
         // `step` of the identity need not be `lift`.

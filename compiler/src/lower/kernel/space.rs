@@ -10,12 +10,14 @@ use tiga_ir::{
     Block, Inst, Key, Space, Type, Value,
     ops::{self, Substitution},
 };
+use tiga_source::Loc;
 
 /// What is stored, and where.
 struct Stored {
     value: Value,
     memory: Value,
     leading: Indices,
+    loc: Loc,
 }
 
 impl<'a> Emit<'a> {
@@ -37,7 +39,7 @@ impl<'a> Emit<'a> {
         if let Some(dense) = Dense::of(body, *main)
             && self.goes_together(&dense)?
         {
-            self.dense(&dense, begin, end)?;
+            self.at_place(&dense.place(body), |emit| emit.dense(&dense, begin, end))?;
             return Ok(self.effect(ops::RETURN, &[])?);
         }
         let done = self.counted(begin, end, |emit, unit, next| {
@@ -195,13 +197,14 @@ impl<'a> Emit<'a> {
             }
             let (value, memory) = (data.operands[0], data.operands[1]);
             let dims = frame.body.ty(value).as_tensor().expect("verified: stores take tensors").dims.clone();
-            loops.entry(dims).or_default().push(Stored { value, memory, leading });
+            loops.entry(dims).or_default().push(Stored { value, memory, leading, loc: data.loc.clone() });
         }
         for (dims, stores) in loops {
             self.features(frame, &dims, &mut Vec::new(), &mut |emit, frame, at| {
-                for Stored { value, memory, leading } in &stores {
+                for Stored { value, memory, leading, loc } in &stores {
                     let stored = emit.value(frame, *value, at)?;
-                    emit.store_at(frame, *memory, &[leading.as_slice(), at].concat(), stored)?;
+                    let at = [leading.as_slice(), at].concat();
+                    emit.at_place(loc, |emit| emit.store_at(frame, *memory, &at, stored))?;
                 }
                 Ok(())
             })?;

@@ -139,8 +139,10 @@ impl Contraction<'_> {
         }
         let before = self.body.block(block).insts.len() - 1;
         self.body.block_mut(block).insts.truncate(before);
+        // What the reducer does with a message is at the place of the message.
+        let place = self.body.inst(last).loc.clone();
         let mut builder = Builder::new(self.module, self.body, block);
-        builder.loc = data.loc.clone();
+        builder.loc = place;
         let lifted = expand(reducer, reducer.lift, &message, &mut builder)?;
         let next = expand(reducer, reducer.combine, &[state.as_slice(), &lifted].concat(), &mut builder)?;
         let types = |values: &[Value]| values.iter().map(|v| self.body.ty(*v).clone()).collect::<Vec<Type>>();
