@@ -19,7 +19,7 @@ use tigac::sema::SemaOptions;
 
 const TARGETS: [CpuTarget; 3] = [CpuTarget::X86_64V2, CpuTarget::X86_64V3, CpuTarget::X86_64V4];
 /// Random programs, and how many of them are one module.
-const PROGRAMS: u64 = 300;
+const PROGRAMS: u64 = 200;
 const TOGETHER: u64 = 20;
 
 fn folder(name: &str) -> PathBuf {

@@ -207,13 +207,13 @@ impl<'a> Part<'a> {
             self.found.samples += 1;
             let index = first + i as u64;
             // Most results are the nearest number: no news, once there was a larger error.
-            if index % AUDIT != 0 && self.found.max_ulp > 0.5 && self.format.is_nearest(*got, exact) {
+            if !index.is_multiple_of(AUDIT) && self.found.max_ulp > 0.5 && self.format.is_nearest(*got, exact) {
                 continue;
             }
             let error = self.format.ulps(*got, exact);
             self.found.not_nearest += u64::from(error > 0.5);
             let more = error > self.found.max_ulp;
-            if index % AUDIT == 0 || more {
+            if index.is_multiple_of(AUDIT) || more {
                 self.audit(args, exact)?;
             }
             if more {
