@@ -1,4 +1,4 @@
-//! The one door to everything around the compiler: `cargo xtask setup | demo | install | dist | test | plant | soak | sanitize | fuzz | bench | chroot-check`.
+//! The one door to everything around the compiler: `cargo xtask setup | demo | install | dist | test | plant | soak | survey | sanitize | fuzz | bench | chroot-check`.
 
 mod bench;
 mod chroot;
@@ -14,6 +14,7 @@ mod setup;
 mod shell;
 mod soak;
 mod stage;
+mod survey;
 mod test;
 mod trial;
 
@@ -47,6 +48,8 @@ enum Task {
     Plant(plant::Options),
     /// Compare random programs across interpreters and compiled kernels for a long time
     Soak(soak::Options),
+    /// Print how far the compiled math functions are from the exact value, over all f32 and 10^9 f64 arguments each
+    Survey(survey::Options),
     /// Watch hosts of the C library with valgrind's memcheck and helgrind, and with AddressSanitizer
     Sanitize,
     /// Feed mutated bytes to every reader, guided by the code that they reach
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Task::Test => test::run(),
         Task::Plant(options) => plant::run(&options),
         Task::Soak(options) => soak::run(&options),
+        Task::Survey(options) => survey::run(&options),
         Task::Sanitize => sanitize::run(),
         Task::Fuzz(options) => fuzz::run(&options),
         Task::Bench(options) => bench::run(&options),

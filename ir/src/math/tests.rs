@@ -115,23 +115,13 @@ fn bound_f32(function: MathFn) -> f64 {
     }
 }
 
-fn survey_all(step: u32) {
+#[test]
+fn surveys_of_f32_stay_within_their_bounds() {
     for function in MathFn::ALL {
-        let found = survey(function, DType::F32, step).unwrap();
+        let found = survey(function, DType::F32, 4099).unwrap();
         println!("{:8} {:.4} ulp at {:?} of {}", function.name(), found.max_ulp, found.worst_input, found.samples);
         assert!(found.max_ulp <= bound_f32(function), "{}: {found:?}", function.name());
     }
-}
-
-#[test]
-fn surveys_of_f32_stay_within_their_bounds() {
-    survey_all(4099);
-}
-
-#[test]
-#[ignore = "an hour of processor time in release; the figures of docs/math.md"]
-fn every_f32_stays_within_its_bound() {
-    survey_all(1);
 }
 
 /// The third product of the reduction decides here which multiple of π/2 is nearest.

@@ -157,14 +157,6 @@ fn random_arguments_stay_within_one_ulp() {
 }
 
 #[test]
-#[ignore = "a minute in release; the figures of docs/math.md"]
-fn many_random_arguments_stay_within_one_ulp() {
-    for function in MathFn::ALL {
-        check(function, 500_000, 1.0);
-    }
-}
-
-#[test]
 fn hard_arguments_stay_within_one_ulp() {
     use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4, LN_2, PI, SQRT_2};
     let mut consts = Consts::new().unwrap();
