@@ -23,7 +23,8 @@ enum { BLOCK = 8192 };
         }                                                                                                             \
     }                                                                                                                 \
     /* What no product by rows goes below: it reads what `spmm_F` reads, and knows no rows. */                        \
-    void gathers_##F(int64_t edges, const int32_t *col, const float *w, const float *restrict x, float *restrict out) {\
+    void gathers_##F(int64_t edges, const int32_t *col, const float *w, const float *restrict x,                      \
+                     float *restrict out) {                                                                           \
         _Pragma("omp parallel for schedule(dynamic, 1)") for (int64_t from = 0; from < edges; from += BLOCK) {        \
             float sums[F] = {0};                                                                                      \
             int64_t to = from + BLOCK < edges ? from + BLOCK : edges;                                                 \

@@ -258,7 +258,11 @@ def report(name, graph, width, times, speed):
         print(f"  {label:<20} {median[peer]:9.3f}  [{low:.3f}, {high:.3f}]  {rate:6.1f} GB/s")
     best = min(LIBRARIES, key=lambda peer: median[peer])
     ours = median["constant"]
-    floors = [(f"{best} / {GATHERS}", median[best] / median[GATHERS], 0), (f"{best} / Tiga", median[best] / ours, 0.9 if width == 1 else 1.0), ("C / Tiga", median["C"] / ours, 0.85)]
+    floors = [
+        (f"{best} / {GATHERS}", median[best] / median[GATHERS], 0),
+        (f"{best} / Tiga", median[best] / ours, 0.9 if width == 1 else 1.0),
+        ("C / Tiga", median["C"] / ours, 0.85),
+    ]
     floors.append(("constant / run-time", ours / median["run-time"], 0.8))
     shown = [f"{what} {ratio:.2f}{'' if ratio >= floor else f' MISSED (floor {floor})'}" for what, ratio, floor in floors]
     print(f"  {'; '.join(shown)}\n", flush=True)

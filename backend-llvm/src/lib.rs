@@ -10,7 +10,7 @@
 //! | `ptr<…>` | `args.ptr[0], args.ptr[1], …`; a last one named `scratch` is `args.scratch` |
 //! | `unit_begin: i64, unit_end: i64` | the arguments of the same name |
 //!
-//! Each machine instruction has the line of the model that it is for, in line tables of DWARF.
+//! Machine instructions have the line of the model that they are for, in line tables of DWARF; line 0 where it is none.
 //!
 //! What is absent: libm and any other undefined symbol (checked in the object), tables for unwinding by exceptions,
 //! folders of sources, build ids. The same module, options and machine give the same bytes.

@@ -239,10 +239,10 @@ impl<'c, 'a> Execution<'c, 'a> {
             self.frame.syms.push(value.ok_or_else(|| RuntimeError::Unbound(name.to_string()))?.0);
         }
         self.frame.ptrs.clear();
-        let mut moved: usize = 0;
+        let mut given: usize = 0;
         for id in &step.ptrs {
             let slot = self.slot(*id)?;
-            moved = moved.saturating_add(slot.bytes);
+            given = given.saturating_add(slot.bytes);
             self.frame.ptrs.push(slot.address.cast());
         }
         let count = self.unit_count(step, units)?;
@@ -265,7 +265,7 @@ impl<'c, 'a> Execution<'c, 'a> {
         self.launched = Some(Launched { symbol, entry, units: count });
         self.context.log(LogLevel::Debug, || format!("kernel `{symbol}` as `{entry}`: {count} units"));
         let (sym, ptr) = (&self.frame.syms, &self.frame.ptrs);
-        let launch = Launch { symbol, kernel: step.entries[variant], sym, ptr, bytes: moved, scratch };
+        let launch = Launch { symbol, kernel: step.entries[variant], sym, ptr, bytes: given, scratch };
         launch.run(count, self.context, self.call.cancel.as_ref()).map_err(|halt| match halt {
             Halt::Memory => self.short(all, what()),
             Halt::Cancelled => RuntimeError::Cancelled,

@@ -23,7 +23,9 @@ pub(crate) fn folder() -> Option<PathBuf> {
 /// # Errors
 /// The folder takes no file.
 pub(crate) fn keep(folder: &Path, bundle: &Bundle, target: &str, object: &[u8]) -> Result<PathBuf, WriteError> {
-    let program = bundle.manifest().programs.first().map_or("kernels", |program| program.name.as_str());
+    let program = bundle.manifest().programs.first().map(|program| program.name.as_str());
+    let program = program.filter(|name| is_plain(name)).unwrap_or("kernels");
+    let target = if is_plain(target) { target } else { "target" };
     let checksum = bundle.kernels_checksum(target).unwrap_or_default();
     let path = folder.join(format!("{program}.{target}.{}.so", checksum.get(..DIGITS).unwrap_or(checksum)));
     if !std::fs::read(&path).is_ok_and(|there| there == object) {
@@ -31,4 +33,24 @@ pub(crate) fn keep(folder: &Path, bundle: &Bundle, target: &str, object: &[u8]) 
     }
     // A debugger need not run in the folder of the process that it looks at.
     std::fs::canonicalize(&path).map_err(|error| WriteError { path, kind: WriteErrorKind::Io(error) })
+}
+
+/// Whether a name that a file gives can be part of another file's: short, and of letters, digits, `_` and `-` only.
+fn is_plain(name: &str) -> bool {
+    name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_plain;
+
+    #[test]
+    fn names_of_bundles_lead_nowhere_else() {
+        for name in ["heat", "x86-64-v3", "layer_2"] {
+            assert!(is_plain(name), "{name}");
+        }
+        for name in ["../heat", "/heat", "a/b", "..", "é", &"a".repeat(65)] {
+            assert!(!is_plain(name), "{name}");
+        }
+    }
 }

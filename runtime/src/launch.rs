@@ -143,7 +143,8 @@ impl Launch<'_> {
 }
 
 /// Bytes of arrays below which cutting costs more than it gains: a thread that sleeps takes some microseconds to wake,
-/// in which another has gone through so much. Units say nothing: one may be an element, or a row times a matrix.
+/// in which another has gone through so much. Units say nothing: one may be an element, or a row times a matrix. What
+/// computes long on few bytes is cut too rarely.
 const SMALL: usize = 64 << 10;
 
 /// Units cut into runs.

@@ -4,15 +4,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
-use testsuite::road::{Road, model};
-use tiga_abi::{CpuTarget, FpMode};
+use testsuite::models::random;
+use testsuite::road::{Road, difference, model};
+use tiga_abi::{CpuTarget, DType, FpMode};
 use tiga_ir::interp::{Element, Relation, Tensor};
 use tiga_runtime::Context;
 use tigac::pack::CompileOptions;
 use tigac::sema::SemaOptions;
 
-/// Rows, terms of a sum, columns: at, below and above 24 rows, 96 rows, 4096 terms, and tiles of 64, 32, 16 and 8.
-const SHAPES: [(usize, usize, usize); 13] = [
+/// Rows, terms of a sum, columns: at, below and above 24 rows, 96 rows, 2048 and 4096 terms, and tiles of 64, 32, 16 and
+/// 8; the largest is packed in each of the pieces that two threads run.
+const SHAPES: [(usize, usize, usize); 16] = [
     (0, 5, 70),
     (30, 0, 70),
     (1, 3, 200),
@@ -21,10 +23,13 @@ const SHAPES: [(usize, usize, usize); 13] = [
     (24, 4096, 65),
     (25, 4097, 65),
     (26, 5000, 130),
+    (24, 2048, 66),
+    (25, 2049, 66),
     (96, 2, 64),
     (97, 1, 65),
     (100, 70, 130),
     (203, 33, 31),
+    (450, 40, 100),
     (50, 20, 8),
 ];
 
@@ -40,35 +45,40 @@ fn numbers(count: usize, seed: u64) -> Vec<f64> {
     (0..count).map(|_| next()).collect()
 }
 
-/// `relu(x @ w + b)` of the compiled program on one and on two threads, and of the law.
-fn compare<T: Element + PartialEq + std::fmt::Debug>(
+/// `relu(x @ w + b)` and `x @ w` of the compiled program on one and on two threads, and of the law.
+fn compare<T: Element>(
     dtype: &str,
     target: CpuTarget,
     of: fn(f64) -> T,
     fma: fn(T, T, T) -> T,
     after: fn(T, T) -> T,
+    bits: fn(&T) -> u64,
 ) {
     let text = format!(
-        "program p<set N, K, M>(x: {dtype}[N, K], w: {dtype}[K, M], b: {dtype}[M]) -> (y: {dtype}[N, M]) {{\n    \
-         relu(x @ w + b)\n}}"
+        "program p<set N, K, M>(x: {dtype}[N, K], w: {dtype}[K, M], b: {dtype}[M]) -> (y: {dtype}[N, M], z: {dtype}[N, M]) \
+         {{\n    let z = x @ w;\n    (relu(z + b), z)\n}}"
     );
     let module = model("dense.tg", &text, &SemaOptions::default()).unwrap();
     let road = Road::of_domain(&module, CompileOptions::new(target, FpMode::Default)).unwrap();
     for (rows, terms, columns) in SHAPES {
         let make = |count, seed| -> Vec<T> { numbers(count, seed).into_iter().map(of).collect() };
         let (x, w, b) = (make(rows * terms, 3), make(terms * columns, 5), make(columns, 7));
-        let mut expected = Vec::new();
+        let mut expected = [Vec::new(), Vec::new()];
         for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
             let fold = |sum: T, k: usize| fma(x[row * terms + k], w[k * columns + column], sum);
             let sum = if terms == 0 { of(0.0) } else { (0..terms).fold(of(-0.0), fold) };
-            expected.push(after(sum, b[column]));
+            expected[0].push(after(sum, b[column]));
+            expected[1].push(sum);
         }
         let tensor = |shape: &[usize], numbers: &[T]| Tensor::of(shape, numbers).unwrap().into();
         let values = [tensor(&[rows, terms], &x), tensor(&[terms, columns], &w), tensor(&[columns], &b)];
         for threads in [1, 2] {
-            let got = road.run("p", &values, &[], &Context::new(threads).unwrap()).unwrap().swap_remove(0);
-            let got: Vec<T> = got.numbers().unwrap();
-            assert!(got == expected, "{rows} x {terms} @ {terms} x {columns} of {dtype} on {threads} threads");
+            let got = road.run("p", &values, &[], &Context::new(threads).unwrap()).unwrap();
+            for (got, expected) in got.iter().zip(&expected) {
+                let got: Vec<T> = got.numbers().unwrap();
+                let same = got.iter().map(bits).eq(expected.iter().map(bits));
+                assert!(same, "{rows} x {terms} @ {terms} x {columns} of {dtype} on {threads} threads");
+            }
         }
     }
 }
@@ -76,8 +86,26 @@ fn compare<T: Element + PartialEq + std::fmt::Debug>(
 #[test]
 fn every_element_is_the_left_fold_of_its_terms() {
     for target in [CpuTarget::Native, CpuTarget::X86_64V3] {
-        compare::<f32>("f32", target, |x| x as f32, f32::mul_add, |sum, b| (sum + b).max(0.0));
-        compare::<f64>("f64", target, |x| x, f64::mul_add, |sum, b| (sum + b).max(0.0));
+        compare::<f32>("f32", target, |x| x as f32, f32::mul_add, |sum, b| (sum + b).max(0.0), |x| x.to_bits().into());
+        compare::<f64>("f64", target, |x| x, f64::mul_add, |sum, b| (sum + b).max(0.0), |x| x.to_bits());
+    }
+}
+
+/// Elements of other types, packed and not, as the interpreter of the same kernels' loops has them.
+#[test]
+fn products_of_halves_and_integers_are_those_of_the_interpreter() {
+    for dtype in [DType::F16, DType::BF16, DType::I32, DType::I64] {
+        let text =
+            format!("program p<set N, K, M>(x: {dtype}[N, K], w: {dtype}[K, M]) -> (y: {dtype}[N, M]) {{ x @ w }}");
+        let module = model("dense.tg", &text, &SemaOptions::default()).unwrap();
+        let road = Road::of_domain(&module, CompileOptions::new(CpuTarget::Native, FpMode::Default)).unwrap();
+        for (rows, terms, columns) in [(30, 7, 140), (5, 6, 70), (50, 3, 9)] {
+            let mut rng = fastrand::Rng::with_seed(17);
+            let values = [[rows, terms], [terms, columns]].map(|shape| random(&mut rng, dtype, &shape));
+            let got = road.run("p", &values, &[], &Context::new(2).unwrap()).unwrap().swap_remove(0);
+            let expected = road.interpret("p", &values, &[]).unwrap().swap_remove(0);
+            assert_eq!(difference(&got, &expected), None, "{rows} x {terms} @ {terms} x {columns} of {dtype}");
+        }
     }
 }
 
@@ -139,7 +167,8 @@ fn every_row_is_the_tree_of_its_edges_or_the_most_of_them() {
                 let got = road.run("p", &values, &[], &Context::new(threads).unwrap()).unwrap();
                 for (got, expected) in got.iter().zip(&expected) {
                     let got: Vec<f32> = got.numbers().unwrap();
-                    assert!(got == *expected, "{features} features on {threads} threads for {target:?}");
+                    let same = got.iter().map(|x| x.to_bits()).eq(expected.iter().map(|x: &f32| x.to_bits()));
+                    assert!(same, "{features} features on {threads} threads for {target:?}");
                 }
             }
         }

@@ -1,5 +1,5 @@
 //! Objects of kernels need nothing from outside, says LLVM's own `nm`: every model of the examples and the cookbook, all
-//! math functions on all types, and some hundred random programs, for each CPU.
+//! math functions on all types, and 200 random programs, for each CPU.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 

@@ -7,7 +7,7 @@
 //! than the tile, that part is copied together first, as lines that lie far apart share few places of a cache. Each row
 //! is folded as it is alone, from the first entry to the last: nothing of this shows in a result.
 
-use super::emit::{Emit, Frame, Index, Indices, rank};
+use super::emit::{Emit, Frame, Index, Indices};
 use super::{LowerError, int, required};
 use tiga_abi::{DType, Poly, SizeExpr};
 use tiga_ir::{
@@ -25,8 +25,15 @@ const BLOCK: i64 = 96;
 /// The fewest rows of a block for which a tile of the matrix is copied.
 const FEWEST_PACKED: i64 = 24;
 
-/// The most rows of the matrix that are copied: with 256 bytes each, what lies in the second cache of a core.
-const MOST_PACKED: i64 = 4096;
+/// The most bytes of a tile that are copied: what lies in the second cache of a core, with room for rows beside it.
+const MOST_PACKED: i64 = 1 << 20;
+
+/// What may be computed of each element beside the product, in instructions: they are there once for each row that goes
+/// together, and for each kind of tile.
+const MOST_BESIDE: usize = 400;
+
+/// Instructions of a function that is no instruction itself, such as `exp`.
+const FUNCTION: usize = 80;
 
 /// A loops function that is a dense product, and what else happens to single elements of it.
 pub(super) struct Dense {
@@ -61,6 +68,11 @@ impl Dense {
             [ops::CONST, ops::LEN, ops::FILL, ops::LOAD, ops::REDUCE, ops::STORE, ops::YIELD].contains(&op)
                 || op.elementwise().is_some()
         };
+        let weight = |inst: &Inst| match body.inst(*inst).op {
+            op if op.elementwise().is_none() => 0,
+            op if op.kernel().is_some() => 1,
+            _ => FUNCTION,
+        };
         // An array without an index is the same in all rows.
         let shared = |inst: &Inst| body.inst(*inst).op == ops::LOAD && body.inst(*inst).operands.len() == 1;
         let [product] = body.inst(fold).results.as_slice() else { return None };
@@ -71,9 +83,11 @@ impl Dense {
         let is_dense = body.inst(fold).attrs.over() == Some(&Over::Range)
             && !features.is_empty()
             && block.insts.iter().all(plain)
+            && block.insts.iter().map(weight).sum::<usize>() <= MOST_BESIDE
+            && Self::adds_products(body, fold)
             && block.insts.iter().any(shared)
             && stores.iter().all(alike);
-        let matrix = Self::matrix(body, fold).filter(|_| features.len() == 1);
+        let matrix = Self::matrix(body, fold, &features);
         is_dense.then(|| Self { fold, stores, dims: features, row: block.params[0], matrix })
     }
 
@@ -82,14 +96,27 @@ impl Dense {
         body.inst(self.fold).loc.clone()
     }
 
-    /// The array without an index whose rows a fold goes over.
-    fn matrix(body: &Body, fold: Inst) -> Option<Value> {
+    /// Whether a fold only picks elements, and computes with them.
+    fn adds_products(body: &Body, fold: Inst) -> bool {
+        let inside = body.block(body.entry(body.inst(fold).regions[0]));
+        inside.insts.iter().all(|inst| {
+            let op = body.inst(*inst).op;
+            [ops::CONST, ops::LEN, ops::FILL, ops::ELEM, ops::OUTER, ops::YIELD].contains(&op)
+                || op.elementwise().is_some()
+        })
+    }
+
+    /// The array without an index whose rows a fold goes over; each is as wide as the product.
+    fn matrix(body: &Body, fold: Inst, features: &[Poly]) -> Option<Value> {
+        let terms = body.inst(fold).attrs.dims()?.extents().first()?.clone();
+        let dims = [&[terms], features].concat();
         let inside = body.block(body.entry(body.inst(fold).regions[0]));
         let element = inside.params[0];
         inside.insts.iter().map(|inst| body.inst(*inst)).find_map(|data| {
             let [array, at] = *data.operands.as_slice() else { return None };
             let load = body.inst(body.def(array)?);
-            let whole = load.op == ops::LOAD && load.operands.len() == 1 && rank(body, array) == 2;
+            let alike = features.len() == 1 && body.ty(array).as_tensor().is_some_and(|tensor| tensor.dims == dims);
+            let whole = load.op == ops::LOAD && load.operands.len() == 1 && alike;
             (data.op == ops::ELEM && at == element && data.attrs.axis() == Some(&0) && whole).then_some(array)
         })
     }
@@ -132,9 +159,11 @@ impl<'a> Emit<'a> {
         let (rows, terms, features) =
             (self.op(ops::SUB, &[last, first])?, self.extent(&terms)?, self.extent(&dense.dims[0])?);
         let mut pays: Option<Value> = None;
-        for (value, op, bound) in
-            [(rows, ops::GE, FEWEST_PACKED), (terms, ops::LE, MOST_PACKED), (features, ops::GT, self.lanes.into())]
-        {
+        for (value, op, bound) in [
+            (rows, ops::GE, FEWEST_PACKED),
+            (terms, ops::LE, self.most_packed(matrix)),
+            (features, ops::GT, self.lanes.into()),
+        ] {
             let bound = self.i64(bound);
             let holds = self.op(op, &[value, bound])?;
             pays = Some(match pays {
@@ -155,6 +184,12 @@ impl<'a> Emit<'a> {
         Ok(())
     }
 
+    /// Rows of a matrix of which a tile is copied at most.
+    fn most_packed(&self, matrix: Value) -> i64 {
+        let bytes = self.source.body.ty(matrix).dtype().map_or(4, DType::bytes) as i64;
+        MOST_PACKED / (i64::from(self.lanes) * bytes)
+    }
+
     /// Terms of each sum of a product: the extent that its fold goes over.
     fn terms(&self, dense: &Dense) -> Poly {
         required(self.source.body.inst(dense.fold).attrs.dims(), Key::Dims).extents()[0].clone()
@@ -168,7 +203,8 @@ impl<'a> Emit<'a> {
         let packed = Packed { matrix, address: self.emit(ops::OFFSET, &[self.param("scratch")], attrs)? };
         let terms = self.terms(dense);
         let bytes = SizeExpr::Const(i64::from(self.lanes) * dtype.bytes() as i64);
-        let rows = SizeExpr::Min(Box::new((&self.known(&terms)).into()), Box::new(SizeExpr::Const(MOST_PACKED)));
+        let most = SizeExpr::Const(self.most_packed(matrix));
+        let rows = SizeExpr::Min(Box::new((&self.known(&terms)).into()), Box::new(most));
         self.scratch = SizeExpr::Mul(Box::new(rows), Box::new(bytes));
         let (zero, terms) = (self.i64(0), self.extent(&terms)?);
         self.strides((zero, terms), (1, 1), |emit, term| {
