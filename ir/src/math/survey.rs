@@ -1,45 +1,23 @@
-//! How far a definition is from the exact value, over all f32 inputs or every `step`-th of them.
+//! How far a definition is from the exact value, over every `step`-th f32: what this crate tests itself by. Kernels are
+//! surveyed by the testsuite (`cargo xtask survey`).
 
 use super::{MathFn, eval_f32};
-use tiga_abi::DType;
 
 /// What a survey found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Survey {
+pub(super) struct Survey {
     /// How many inputs were tried.
-    pub samples: u64,
+    pub(super) samples: u64,
     /// The largest distance from the exact value, in units in the last place of the exact value: 0.5 is correctly
     /// rounded, infinity is a NaN or an infinity out of place.
-    pub max_ulp: f64,
+    pub(super) max_ulp: f64,
     /// The arguments of that largest distance.
-    pub worst_input: Vec<f64>,
-}
-
-/// Why a survey cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SurveyError {
-    /// The reference is the platform's f64 library, good enough for f32 results only.
-    #[error("no reference to survey {function} on {dtype} against: only f32 can be surveyed")]
-    NoReference {
-        /// The function's name.
-        function: &'static str,
-        /// The dtype asked for.
-        dtype: DType,
-    },
-    /// A step of zero visits nothing twice over.
-    #[error("the step of a survey must be at least 1")]
-    ZeroStep,
+    pub(super) worst_input: Vec<f64>,
 }
 
 /// Tries `function`, on all cores, on every `step`-th f32 bit pattern; a function of two arguments on as many pseudo-random pairs.
 /// The reference is the platform's f64 function, whose own error is 2^-29 f32 ulps.
-pub fn survey(function: MathFn, dtype: DType, step: u32) -> Result<Survey, SurveyError> {
-    if dtype != DType::F32 {
-        return Err(SurveyError::NoReference { function: function.name(), dtype });
-    }
-    if step == 0 {
-        return Err(SurveyError::ZeroStep);
-    }
+pub(super) fn survey(function: MathFn, step: u32) -> Survey {
     // Worker w of n takes the samples w, w + n, w + 2n, …
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let parts: Vec<Part> = std::thread::scope(|scope| {
@@ -53,7 +31,7 @@ pub fn survey(function: MathFn, dtype: DType, step: u32) -> Result<Survey, Surve
     let worst = parts.iter().max_by(|a, b| a.max_ulp.total_cmp(&b.max_ulp).then(b.index.cmp(&a.index)));
     let Part { max_ulp, index, .. } = *worst.expect("there is a worker");
     let worst_input = arguments(function, index)[..function.arity()].iter().map(|&x| f64::from(x)).collect();
-    Ok(Survey { samples, max_ulp, worst_input })
+    Survey { samples, max_ulp, worst_input }
 }
 
 /// The arguments number `index`; the second one counts for functions of two only.

@@ -11,7 +11,7 @@ use super::emit::{Emit, Frame, Index, Indices};
 use super::{LowerError, int, required};
 use tiga_abi::{DType, Poly, SizeExpr};
 use tiga_ir::{
-    Attr, Attrs, Body, Inst, Key, Over, Space, Value,
+    Attr, Attrs, Body, Inst, Key, Op, Over, Space, Value,
     ops::{self, Substitution},
 };
 use tiga_source::Loc;
@@ -63,11 +63,6 @@ impl Dense {
         }
         let mut folds = block.insts.iter().copied().filter(|inst| body.inst(*inst).op == ops::REDUCE);
         let (fold, None) = (folds.next()?, folds.next()) else { return None };
-        let plain = |inst: &Inst| {
-            let op = body.inst(*inst).op;
-            [ops::CONST, ops::LEN, ops::FILL, ops::LOAD, ops::REDUCE, ops::STORE, ops::YIELD].contains(&op)
-                || op.elementwise().is_some()
-        };
         let weight = |inst: &Inst| match body.inst(*inst).op {
             op if op.elementwise().is_none() => 0,
             op if op.kernel().is_some() => 1,
@@ -80,11 +75,12 @@ impl Dense {
         let features = dims(*product)?;
         let stores: Vec<Inst> = block.insts.iter().copied().filter(|inst| body.inst(*inst).op == ops::STORE).collect();
         let alike = |inst: &Inst| dims(body.inst(*inst).operands[0]).as_ref() == Some(&features);
+        let inside = &body.block(body.entry(body.inst(fold).regions[0])).insts;
         let is_dense = body.inst(fold).attrs.over() == Some(&Over::Range)
             && !features.is_empty()
-            && block.insts.iter().all(plain)
+            && Self::has_only(body, &block.insts, &[ops::LOAD, ops::REDUCE, ops::STORE])
             && block.insts.iter().map(weight).sum::<usize>() <= MOST_BESIDE
-            && Self::adds_products(body, fold)
+            && Self::has_only(body, inside, &[ops::ELEM, ops::OUTER])
             && block.insts.iter().any(shared)
             && stores.iter().all(alike);
         let matrix = Self::matrix(body, fold, &features);
@@ -96,13 +92,12 @@ impl Dense {
         body.inst(self.fold).loc.clone()
     }
 
-    /// Whether a fold only picks elements, and computes with them.
-    fn adds_products(body: &Body, fold: Inst) -> bool {
-        let inside = body.block(body.entry(body.inst(fold).regions[0]));
-        inside.insts.iter().all(|inst| {
-            let op = body.inst(*inst).op;
-            [ops::CONST, ops::LEN, ops::FILL, ops::ELEM, ops::OUTER, ops::YIELD].contains(&op)
+    /// Whether instructions are computations on elements, constants, and some others.
+    fn has_only(body: &Body, insts: &[Inst], others: &[Op]) -> bool {
+        insts.iter().map(|inst| body.inst(*inst).op).all(|op| {
+            [ops::CONST, ops::LEN, ops::FILL, ops::YIELD].contains(&op)
                 || op.elementwise().is_some()
+                || others.contains(&op)
         })
     }
 
