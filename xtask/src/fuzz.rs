@@ -16,7 +16,7 @@ const FLAGS: &str = "-Zsanitizer=address -Cpasses=sancov-module -Cllvm-args=-san
                      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
                      -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-sanitizer-coverage-stack-depth \
                      --cfg fuzzing";
-/// Seconds that one input may take.
+/// Seconds that one input may take: of the clock, and of the processor when it is tried again.
 const SECONDS: u32 = 10;
 /// Megabytes that the process may hold, the fuzzer's own included; a target's own law is far below.
 const PROCESS: u32 = 1024;
@@ -117,9 +117,16 @@ fn folder(target: &Target) -> PathBuf {
 
 /// The fuzzer with its limits, in a shell that gives it the stack of the commands.
 fn fuzzer(program: &Path, target: &Target) -> Command {
+    let mut command = limited(program, target, &format!("ulimit -s {STACK}"));
+    command.arg(format!("-timeout={SECONDS}"));
+    command
+}
+
+/// The fuzzer with all limits but that of time, after a line that sets others.
+fn limited(program: &Path, target: &Target, limits: &str) -> Command {
     let mut command = shell::command("sh");
-    command.args(["-c", &format!("ulimit -s {STACK} && exec nice -n 10 \"$0\" \"$@\"")]).arg(program);
-    command.arg(format!("-timeout={SECONDS}")).arg(format!("-rss_limit_mb={PROCESS}"));
+    command.args(["-c", &format!("{limits} && exec nice -n 10 \"$0\" \"$@\"")]).arg(program);
+    command.arg(format!("-rss_limit_mb={PROCESS}"));
     command.arg(format!("-malloc_limit_mb={AT_ONCE}")).arg(format!("-max_len={}", target.longest));
     let finds = folder(target).join("finds");
     command.arg(format!("-artifact_prefix={}/", finds.display()));
@@ -158,6 +165,7 @@ fn fuzz(program: &Path, target: &Target, time: Duration) -> Result<Row> {
         let text = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
         let (executions, edges) = counts(&text);
         ensure!(executions > 0, "{} did nothing, says {}", target.name, log.display());
+        drop_starved(program, target)?;
         row.executions += executions;
         row.edges = row.edges.max(edges);
         row.finds = count(&folder.join("finds"))? - before;
@@ -166,6 +174,27 @@ fn fuzz(program: &Path, target: &Target, time: Duration) -> Result<Row> {
     row.seconds = begin.elapsed().as_secs();
     row.corpus = count(&folder.join("corpus"))? as u64;
     Ok(row)
+}
+
+/// Deletes the finds that were slow by the clock alone, as an input is while others have the processors.
+fn drop_starved(program: &Path, target: &Target) -> Result<()> {
+    let finds = folder(target).join("finds");
+    for entry in fs::read_dir(&finds).with_context(|| format!("cannot read {}", finds.display()))? {
+        let file = entry?.path();
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        if ["timeout-", "slow-unit-"].iter().any(|slow| name.starts_with(slow)) && quick(program, target, &file)? {
+            eprintln!("starved, not slow: {name}");
+            fs::remove_file(&file).with_context(|| format!("cannot delete {}", file.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether an input passes within its seconds of processor time.
+fn quick(program: &Path, target: &Target, file: &Path) -> Result<bool> {
+    let mut command = limited(program, target, &format!("ulimit -s {STACK} && ulimit -t {SECONDS}"));
+    command.arg(file).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command.status().context("the fuzzer did not start")?.success())
 }
 
 /// Compiles modules in a child for a time.
