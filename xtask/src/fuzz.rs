@@ -147,6 +147,7 @@ fn fuzz(program: &Path, target: &Target, time: Duration) -> Result<Row> {
     }
     let mut seeds = shell::command(program);
     shell::run(seeds.env("TIGA_FUZZ_TARGET", &target.name).env("TIGA_FUZZ_SEEDS", &folder))?;
+    drop_starved(program, target)?;
     let (begin, before) = (Instant::now(), count(&folder.join("finds"))?);
     let mut row = Row::default();
     loop {
