@@ -123,7 +123,8 @@ fn check(module: &Module, name: &str, args: &mut [Value]) {
     let size = |s: &str| sizes.iter().find(|(name, _)| &**name == s).map(|(_, n)| *n);
     let options = KernelOptions { simd_bytes: 16, specialize: vec![("H".into(), 2), ("F".into(), 5)] };
     let mut ran = 0;
-    for variant in lower_func(module, func, &options).unwrap_or_else(|e| panic!("{name}: {e}")).variants {
+    for variant in lower_func(module, func, &options).unwrap_or_else(|e| panic!("{name}: {e}")) {
+        let variant = variant.kernel;
         let holds = variant.guard.terms.iter().all(|(p, cmp, n)| cmp.holds(p.eval(&size).unwrap(), *n));
         if !holds {
             continue;

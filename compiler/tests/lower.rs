@@ -3,9 +3,10 @@
 
 use tiga_abi::FpMode;
 use tiga_ir::{Module, parse_module, print_module};
-use tigac::lower::{ReductionLaw, domain, kernel, plan};
-use tigac::passes::Remarks;
-use tigac::passes::loops::split_units;
+use tigac::lower::{ReductionLaw, domain, plan};
+use tigac::passes::loops::{lower_to_kernels, split_units};
+use tigac::passes::{PassOptions, Remarks};
+use tigac::pipeline;
 
 const SUM: &str = r#"
 reducer @sum.f32 state(s: f32 = -0.0) -> (f32 = 0.0) laws(associative, commutative) {
@@ -58,8 +59,9 @@ fn a_program_goes_down_all_levels() {
     let split = split_units::run(&loops).unwrap();
     let text = round_trip(&split);
     assert!(text.contains("space(short(512))") && text.contains("join"), "{text}");
-    let options = kernel::KernelOptions { simd_bytes: 32, specialize: vec![("F".into(), 16)] };
-    let sets = kernel::lower(&split, &options).unwrap();
+    let mut options = PassOptions::new(FpMode::Default);
+    options.kernel.specialize = vec![("F".into(), 16)];
+    let sets = pipeline::apart(lower_to_kernels::run(&split, &options, &mut Remarks::default()).unwrap()).kernels;
     let template = plan::lower(&split, &split.funcs["pagerank"], &sets).unwrap();
     template.verify().unwrap();
     assert!(!plan::kernels(&split, &sets).unwrap().is_empty());

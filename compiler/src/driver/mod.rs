@@ -20,6 +20,7 @@ mod options;
 mod output;
 mod refusal;
 mod report;
+mod schedule;
 mod start;
 mod targets;
 
@@ -60,6 +61,8 @@ enum Command {
     Check(check::Args),
     /// Run a program in the reference interpreter.
     Eval(eval::Args),
+    /// Show what becomes of a model's programs: launches, kernels, decisions.
+    ExplainSchedule(schedule::Args),
     /// Write models in the usual layout.
     Fmt(fmt::Args),
     /// Print what a shell needs to complete command lines.
@@ -83,7 +86,7 @@ pub enum Outcome {
 const TIGAC: internal::Command = internal::Command {
     name: "tigac",
     version: env!("CARGO_PKG_VERSION"),
-    subcommands: &["check", "eval", "fmt", "completions", "man"],
+    subcommands: &["check", "eval", "explain-schedule", "fmt", "completions", "man"],
 };
 
 /// Runs the command line of this process.
@@ -132,6 +135,7 @@ impl Cli {
         match self.command {
             Some(Command::Check(args)) => check::run(&args),
             Some(Command::Eval(args)) => eval::run(&args),
+            Some(Command::ExplainSchedule(args)) => schedule::run_command(&args),
             Some(Command::Fmt(args)) => fmt::run(&args),
             Some(Command::Completions(args)) => about::completions(&args).map(|()| Outcome::Done),
             Some(Command::Man(args)) => about::man(&args).map(|()| Outcome::Done),

@@ -43,6 +43,7 @@ impl<'a> Emit<'a> {
         }
         let lines: i64 = rows.iter().map(|(memory, _)| self.lines(frame, *memory)).sum();
         let ahead = (LINES / lines).max(FEWEST_AHEAD);
+        self.schedule.asks_ahead(ahead);
         let (ahead, one, edges) = (self.i64(ahead), self.i64(1), self.extent(&edges)?);
         let next = self.op(ops::ADD, &[position, ahead])?;
         let last = self.op(ops::SUB, &[edges, one])?;

@@ -192,6 +192,7 @@ impl<'a> Emit<'a> {
 
     /// Copies the part of the matrix under a tile into scratch memory.
     fn pack(&mut self, dense: &Dense, matrix: Value, at: &[Index]) -> Result<Packed, LowerError> {
+        self.schedule.packs();
         let body = &self.source.body;
         let dtype = body.ty(matrix).dtype().expect("verified: a load gives a tensor");
         let attrs = Attrs::new().with(Key::Bytes, Attr::Int(0)).with(Key::To, Attr::DType(dtype));
@@ -242,6 +243,7 @@ impl<'a> Emit<'a> {
         at: &[Index],
     ) -> Result<(), LowerError> {
         let together = self.together(dense, at);
+        self.schedule.folds_together(together);
         let step = i64::from(together);
         let rest = self.strides((first, last), (step, step), |emit, row| {
             emit.rows_of_product(dense, (row, together), packed, at)

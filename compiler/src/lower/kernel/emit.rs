@@ -1,7 +1,8 @@
 //! Generates values at indices.
 
 use super::across::Row;
-use super::{LowerError, int};
+use super::schedule::Schedule;
+use super::{LowerError, Variant, int};
 use indexmap::IndexMap;
 use tiga_abi::{DType, Poly, SizeExpr, Symbol};
 use tiga_ir::{
@@ -87,6 +88,8 @@ pub(super) struct Emit<'a> {
     pub(super) row: Option<Row>,
     /// Bytes of scratch memory.
     pub(super) scratch: SizeExpr,
+    /// What was decided.
+    pub(super) schedule: Schedule,
     /// The accumulator table that the variants' guards decide.
     pub(super) table: Option<Acc>,
     empty: Module,
@@ -116,15 +119,16 @@ impl<'a> Emit<'a> {
             lanes: 1,
             row: None,
             scratch: SizeExpr::Const(0),
+            schedule: Schedule::default(),
             table: super::accumulators(source),
             empty: Module::new(),
             depth: 0,
         }
     }
 
-    /// The kernel, with the scratch memory that it uses.
-    pub(super) fn finish(self) -> Func {
-        Func { scratch: self.scratch, ..self.kernel }
+    /// The kernel, with the scratch memory that it uses, and its arrangement.
+    pub(super) fn finish(self) -> Variant {
+        Variant { kernel: Func { scratch: self.scratch, ..self.kernel }, schedule: self.schedule }
     }
 
     pub(super) fn param(&self, name: &str) -> Value {

@@ -93,7 +93,9 @@ impl<'a> Emit<'a> {
         let elements = self.elements(frame, inst)?;
         let accumulators = self.accumulators(frame, inst, &fold)?;
         let count = self.op(ops::SUB, &[elements.end, elements.begin])?;
-        let state = if self.goes_across(frame, inst, &fold, accumulators) {
+        let across = self.goes_across(frame, inst, &fold, accumulators);
+        self.schedule.folds(accumulators, across);
+        let state = if across {
             self.fold_across(frame, inst, &fold, &elements, accumulators)?
         } else {
             let leaves = self.fold_elements(frame, inst, &fold, &elements, accumulators)?;

@@ -14,6 +14,7 @@ mod halves;
 mod join;
 mod rearrange;
 mod scan;
+mod schedule;
 mod space;
 mod tiles;
 mod unify;
@@ -21,6 +22,7 @@ mod unify;
 use super::LowerError;
 use emit::Emit;
 pub use halves::expand as expand_halves;
+pub use schedule::Schedule;
 use std::collections::BTreeSet;
 use tiga_abi::{DType, Poly, Symbol};
 use tiga_ir::{Acc, Attr, Block, Cmp, Func, Guard, Key, Level, Module, SymKind, Type, Value};
@@ -44,11 +46,20 @@ pub struct KernelSet {
     pub variants: Vec<Func>,
 }
 
-/// Lowers every loops function.
+/// A kernel, and how it was arranged.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The kernel.
+    pub kernel: Func,
+    /// Its arrangement.
+    pub schedule: Schedule,
+}
+
+/// Lowers every loops function: its variants in order of choice.
 ///
 /// # Errors
 /// A construct that the kernel level cannot express yet.
-pub fn lower(module: &Module, options: &KernelOptions) -> Result<Vec<KernelSet>, LowerError> {
+pub fn lower(module: &Module, options: &KernelOptions) -> Result<Vec<Vec<Variant>>, LowerError> {
     let loops = module.funcs.values().filter(|f| f.level == Level::Loops);
     loops.map(|func| lower_func(module, func, options)).collect()
 }
@@ -57,24 +68,32 @@ pub fn lower(module: &Module, options: &KernelOptions) -> Result<Vec<KernelSet>,
 ///
 /// # Errors
 /// As [`lower`].
-pub fn lower_func(module: &Module, func: &Func, options: &KernelOptions) -> Result<KernelSet, LowerError> {
+pub fn lower_func(module: &Module, func: &Func, options: &KernelOptions) -> Result<Vec<Variant>, LowerError> {
+    let general = lower_variant(module, func, options.simd_bytes, ANY, Guard::always())?;
+    // For an extent that it does not read, a special one would be the same again.
+    let read = read_params(&general.kernel);
+    let special: Vec<_> = options.specialize.iter().filter(|(dim, _)| read.contains(dim)).cloned().collect();
     let mut variants = Vec::new();
-    for (suffix, guard) in guards(func, options) {
-        variants.push(lower_variant(module, func, options, &suffix, guard)?);
+    for (suffix, guard) in guards(func, &special) {
+        variants.push(lower_variant(module, func, options.simd_bytes, &suffix, guard)?);
     }
+    variants.push(general);
     drop_unused(&mut variants);
-    Ok(KernelSet { source: func.name.clone(), variants })
+    Ok(variants)
 }
 
-/// Suffixes and guards of the variants: each specialisation, then none, split by the rows of the accumulator table
-/// as far as it does not decide them. The kernel for `F == 16` and fewer than 64 features of a message ends in
+/// What the kernel for all extents is called.
+const ANY: &str = "any";
+
+/// Suffixes and guards of the variants before the one for all extents: each specialisation, then none, split by the
+/// rows of the accumulator table as far as it does not decide them. The kernel for `F == 16` and fewer than 64 features of a message ends in
 /// `.F.16.lt64`: what a dot parts is a dimension and its extent, so different guards have different suffixes.
-fn guards(func: &Func, options: &KernelOptions) -> Vec<(String, Guard)> {
+fn guards(func: &Func, specialize: &[(Symbol, i64)]) -> Vec<(String, Guard)> {
     let is_dim = |s: &Symbol| func.symbols.get(s) == Some(&SymKind::Dim);
-    let chosen: BTreeSet<_> = options.specialize.iter().filter(|(s, _)| is_dim(s)).collect();
+    let chosen: BTreeSet<_> = specialize.iter().filter(|(s, _)| is_dim(s)).collect();
     // In the order of the options, each once.
     let mut waiting = chosen;
-    let specialised = options.specialize.iter().filter(|one| waiting.remove(one)).map(Some).collect::<Vec<_>>();
+    let specialised = specialize.iter().filter(|one| waiting.remove(one)).map(Some).collect::<Vec<_>>();
     let rows = accumulators(func).map(|acc| acc.rows).unwrap_or_default();
     let mut out = Vec::new();
     for chosen in specialised.into_iter().chain([None]) {
@@ -89,8 +108,9 @@ fn guards(func: &Func, options: &KernelOptions) -> Vec<(String, Guard)> {
                 Guard { terms: terms.clone().into_iter().chain([(row.width.clone(), row.cmp, row.bound)]).collect() };
             out.push((name, guard));
         }
-        let name = if stem.is_empty() { "any".into() } else { stem };
-        out.push((name, Guard { terms: terms.into_iter().collect() }));
+        if chosen.is_some() {
+            out.push((stem, Guard { terms: terms.into_iter().collect() }));
+        }
     }
     out
 }
@@ -114,10 +134,10 @@ fn accumulators(func: &Func) -> Option<Acc> {
 fn lower_variant(
     module: &Module,
     func: &Func,
-    options: &KernelOptions,
+    simd_bytes: u32,
     suffix: &str,
     guard: Guard,
-) -> Result<Func, LowerError> {
+) -> Result<Variant, LowerError> {
     let mut kernel = Func::new(format!("{}.{suffix}", func.name), Level::Kernel);
     kernel.symbols = func.symbols.clone();
     kernel.loc = func.loc.clone();
@@ -130,7 +150,7 @@ fn lower_variant(
     if let Some(name) = names_of.into_iter().find(|name| !names.insert(name.clone())) {
         return Err(LowerError::Taken { name, loc: func.loc.clone() });
     }
-    let mut emit = Emit::new(module, func, kernel, options.simd_bytes);
+    let mut emit = Emit::new(module, func, kernel, simd_bytes);
     emit.function()?;
     Ok(emit.finish())
 }
@@ -174,19 +194,24 @@ fn declare(func: &Func, kernel: &mut Func, entry: Block) {
     }
 }
 
-/// Drops parameters that no variant reads; the two units always stay. So all variants take the same arguments.
-fn drop_unused(variants: &mut [Func]) {
-    let mut used: BTreeSet<Symbol> = ["unit_begin".into(), "unit_end".into()].into();
-    for kernel in variants.iter() {
-        let params: BTreeSet<Value> = kernel.params().iter().copied().collect();
-        for inst in kernel.body.walk(kernel.region) {
-            let data = kernel.body.inst(inst);
-            let arguments = data.targets.iter().flat_map(|(_, args)| args);
-            let read = data.operands.iter().chain(arguments).filter(|v| params.contains(v));
-            used.extend(read.filter_map(|v| kernel.body.value(*v).name.clone()));
-        }
+/// The parameters that a kernel reads.
+fn read_params(kernel: &Func) -> BTreeSet<Symbol> {
+    let params: BTreeSet<Value> = kernel.params().iter().copied().collect();
+    let mut read = BTreeSet::new();
+    for inst in kernel.body.walk(kernel.region) {
+        let data = kernel.body.inst(inst);
+        let arguments = data.targets.iter().flat_map(|(_, args)| args);
+        let values = data.operands.iter().chain(arguments).filter(|v| params.contains(v));
+        read.extend(values.filter_map(|v| kernel.body.value(*v).name.clone()));
     }
-    for kernel in variants {
+    read
+}
+
+/// Drops parameters that no variant reads; the two units always stay. So all variants take the same arguments.
+fn drop_unused(variants: &mut [Variant]) {
+    let mut used: BTreeSet<Symbol> = ["unit_begin".into(), "unit_end".into()].into();
+    used.extend(variants.iter().flat_map(|variant| read_params(&variant.kernel)));
+    for Variant { kernel, .. } in variants {
         let entry = kernel.body.entry(kernel.region);
         let named: Vec<(Value, Option<Symbol>)> =
             kernel.params().iter().map(|v| (*v, kernel.body.value(*v).name.clone())).collect();

@@ -183,9 +183,11 @@ impl<'a> Emit<'a> {
             mask = Some(self.elementwise(ops::LT, &[positions, end], &Attrs::new())?);
         }
         frame.enter();
+        let outside = self.schedule.enter(self.lanes, mask.is_some());
         at.push(if lanes == 1 { Index::At(base) } else { Index::Lanes(base, mask) });
         body(self, frame, at)?;
         at.pop();
+        self.schedule.leave(outside);
         frame.leave();
         Ok(())
     }

@@ -64,7 +64,10 @@ fn declared(func: &Func) -> Vec<(Symbol, Type)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lower::kernel::{KernelOptions, lower};
+    use crate::passes::loops::lower_to_kernels;
+    use crate::passes::{PassOptions, Remarks};
+    use crate::pipeline;
+    use tiga_abi::FpMode;
     use tiga_ir::parse_module;
 
     const LOOPS: &str = "
@@ -88,8 +91,10 @@ loops @f<set N, dim F>(%x: buf<f32[N, F]>, %y: buf<f32[N, F]>, %out: buf<f32[N, 
     #[test]
     fn all_targets_take_the_same_arguments() {
         let loops = parse_module("loops.tir", LOOPS).unwrap();
-        let options = KernelOptions { simd_bytes: 32, specialize: Vec::new() };
-        let (whole, mut lacking) = (lower(&loops, &options).unwrap(), lower(&loops, &options).unwrap());
+        let module =
+            lower_to_kernels::run(&loops, &PassOptions::new(FpMode::Default), &mut Remarks::default()).unwrap();
+        let whole = pipeline::apart(module).kernels;
+        let mut lacking = whole.clone();
         let kernel = &mut lacking[0].variants[0];
         let (entry, dropped) = (kernel.body.entry(kernel.region), kernel.params()[1]);
         kernel.body.retain_params(entry, |v| v != dropped);

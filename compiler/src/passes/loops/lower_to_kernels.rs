@@ -20,13 +20,11 @@ pub const PASS: Pass = Pass {
 /// A construct that kernels cannot express; a kernel whose name another function has.
 pub fn run(module: &Module, options: &PassOptions, _: &mut Remarks) -> Result<Module, PassError> {
     let mut out = module.clone();
-    for set in kernel::lower(module, &options.kernel)? {
-        for mut variant in set.variants {
-            if !options.machine.f16c {
-                kernel::expand_halves(&mut variant)?;
-            }
-            lower::add(&mut out, variant)?;
+    for kernel::Variant { mut kernel, .. } in kernel::lower(module, &options.kernel)?.into_iter().flatten() {
+        if !options.machine.f16c {
+            kernel::expand_halves(&mut kernel)?;
         }
+        lower::add(&mut out, kernel)?;
     }
     Ok(out)
 }
