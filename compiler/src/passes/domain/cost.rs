@@ -22,6 +22,9 @@ const LINE: u64 = 64;
 /// Operations in the time that a byte of main memory takes: a core computes many lanes at once, and waits for memory.
 const OPERATIONS_PER_BYTE: u64 = 4;
 
+/// Features of a tile in registers, on a target in the middle; a fold walks over its edges once for each tile.
+const TILE: u64 = 32;
+
 /// Elements of an entity's tensor.
 pub(super) fn elements(ty: &TensorType) -> u64 {
     let extent = |d: &Poly| {
@@ -39,6 +42,16 @@ pub(super) fn bytes(ty: &TensorType) -> u64 {
 /// Bytes that arrive where an entity's tensor is gathered.
 pub(super) fn gathered(ty: &TensorType) -> u64 {
     bytes(ty).div_ceil(LINE).saturating_mul(LINE)
+}
+
+/// Tiles of an entity's tensor.
+pub(super) fn tiles(ty: &TensorType) -> u64 {
+    elements(ty).div_ceil(TILE)
+}
+
+/// Bytes that take as long as operations.
+pub(super) fn time(operations: u64) -> u64 {
+    operations / OPERATIONS_PER_BYTE
 }
 
 /// Operations of an instruction on small tensors.
@@ -68,5 +81,5 @@ pub(super) fn counted(operations: u64) -> String {
 
 /// Whether operations and bytes that are saved take longer than bytes that are spent.
 pub(super) fn pays(operations: u64, saved: u64, spent: u64) -> bool {
-    operations / OPERATIONS_PER_BYTE + saved > spent
+    time(operations) + saved > spent
 }

@@ -1,4 +1,4 @@
-//! Drops operands of messages that their functions do not read, and results of node functions that nothing reads.
+//! Drops operands of messages that their functions do not read, and rows and edges that nothing reads.
 
 use crate::passes::{Pass, PassError, PassOptions, Remarks};
 use indexmap::IndexSet;
@@ -7,7 +7,7 @@ use tiga_ir::{Attr, Body, Inst, Key, Level, Module, Role, Target, Value, ops};
 /// Messages with what they need.
 pub const PASS: Pass = Pass {
     name: "trim",
-    about: "drops operands that a message does not read, and rows that nothing reads",
+    about: "drops operands that a message does not read, and rows and edges that nothing reads",
     levels: &[Level::Domain],
     makes: None,
     needed: false,
@@ -25,28 +25,33 @@ pub fn run(module: &Module, _: &PassOptions, _: &mut Remarks) -> Result<Module, 
         let used: IndexSet<Value> = insts.iter().flat_map(|inst| func.body.inst(*inst).operands.clone()).collect();
         let applies: Vec<Inst> = insts.into_iter().filter(|inst| func.body.inst(*inst).op == ops::APPLY).collect();
         for apply in applies {
-            rows(&mut func.body, apply, &used);
+            results(&mut func.body, apply, &used);
             operands(&mut func.body, apply, &used);
         }
     }
     Ok(out)
 }
 
-/// Drops rows of the node function that nothing reads, but for one.
-fn rows(body: &mut Body, apply: Inst, used: &IndexSet<Value>) {
+/// Drops results that nothing reads, but for one: rows of a node function, or edges.
+fn results(body: &mut Body, apply: Inst, used: &IndexSet<Value>) {
     let data = body.inst(apply).clone();
     let targets = data.attrs.targets().expect("verified: an apply has targets");
-    let Some(node) = data.regions.get(1).filter(|_| targets.iter().all(|t| matches!(t, Target::Row { .. }))) else {
-        return;
+    let region = match data.regions.as_slice() {
+        [_, node] if targets.iter().all(|t| matches!(t, Target::Row { .. })) => node,
+        [edge] if targets.iter().all(|t| *t == Target::Edge) => edge,
+        _ => return,
     };
     let mut kept: Vec<Value> = data.results.iter().copied().filter(|v| used.contains(v)).collect();
     if kept.is_empty() {
         kept.extend(data.results.first());
     }
-    let end = *body.block(body.entry(*node)).insts.last().expect("verified: a region ends with a yield");
+    let end = *body.block(body.entry(*region)).insts.last().expect("verified: a region ends with a yield");
     let yields = body.inst(end).operands.clone();
     let left = yields.into_iter().zip(&data.results).filter(|(_, result)| kept.contains(result)).map(|(v, _)| v);
     body.inst_mut(end).operands = left.collect();
+    if data.regions.len() == 1 {
+        body.inst_mut(apply).attrs.set(Key::Targets, Attr::Targets(vec![Target::Edge; kept.len()]));
+    }
     body.retain_results(apply, |v| kept.contains(&v));
 }
 
