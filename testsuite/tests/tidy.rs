@@ -182,8 +182,11 @@ fn an_op_or_pass_without_row_is_found() {
     let pass = "//! A pass.\npub const PASS: Pass = Pass {};\n";
     let tree = house().with("compiler/src/passes/mod.rs", passes).with("compiler/src/passes/ssa/dce.rs", pass);
     assert_eq!(check(&tree), []);
-    let found = check(&tree.with("compiler/src/passes/ssa/cse.rs", pass));
-    says(&found[0].1.to_string(), "compiler/src/passes/ssa/cse.rs:2: `ssa::cse::PASS` has no row in `ALL`");
+    for (file, row) in [("ssa/cse.rs", "ssa::cse"), ("domain/fuse/mod.rs", "domain::fuse")] {
+        let tree = house().with("compiler/src/passes/mod.rs", passes);
+        let found = check(&tree.with(&format!("compiler/src/passes/{file}"), pass));
+        says(&found[0].1.to_string(), &format!("compiler/src/passes/{file}:2: `{row}::PASS` has no row in `ALL`"));
+    }
 }
 
 #[test]

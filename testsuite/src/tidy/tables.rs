@@ -34,7 +34,8 @@ fn passes(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.rust().filter(|(path, _)| path.starts_with(folder)) {
         let Some(index) = text.lines().position(|line| line.starts_with(PASS)) else { continue };
-        let module = path[folder.len()..].trim_end_matches(".rs").replace('/', "::");
+        let file = &path[folder.len()..];
+        let module = file.strip_suffix("/mod.rs").unwrap_or(file.trim_end_matches(".rs")).replace('/', "::");
         let row = format!("{module}::PASS");
         if !rows.contains(&row) {
             findings.push(Finding::new(path, index + 1, format!("`{row}` has no row in `ALL` of {PASSES}")));
