@@ -21,9 +21,14 @@ pub const PASSES: &[Pass] = &[
     cse::PASS,
     dce::PASS,
     hoist::PASS,
+    // What moved out of an edge function is no reason against fusing it.
+    dce::PASS,
     fuse::PASS,
     cse::PASS,
     dce::PASS,
+    trim::PASS,
+    dce::PASS,
+    // What only results need that were dropped.
     trim::PASS,
     dce::PASS,
     lower_to_loops::PASS,

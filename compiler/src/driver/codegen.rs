@@ -59,23 +59,8 @@ impl CodegenArgs {
 
     /// Refuses to specialise for a dimension that no program has.
     pub(super) fn check_dimensions(&self, analysis: &Analysis) -> anyhow::Result<()> {
-        check_dimensions(&self.passes, analysis)
+        self.passes.check_dimensions(analysis)
     }
-}
-
-/// Refuses to specialise for a dimension that no program has.
-pub(super) fn check_dimensions(passes: &PassArgs, analysis: &Analysis) -> anyhow::Result<()> {
-    let symbols = analysis.programs.iter().flat_map(|p| &p.symbols).filter(|s| s.kind == SymKind::Dim);
-    let dims: Vec<&str> = symbols.map(|s| &*s.name).collect();
-    for (dim, _) in passes.specialize() {
-        if dims.contains(&&*dim) {
-            continue;
-        }
-        let nearest = tiga_source::nearest(&dim, dims.iter().copied());
-        let hint = nearest.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-        anyhow::bail!("--specialize: no program has a dimension `{dim}`{hint}");
-    }
-    Ok(())
 }
 
 /// What a manifest says of a program.

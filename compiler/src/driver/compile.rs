@@ -11,6 +11,10 @@ use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+/// What is wrong with a model of which no code can be made.
+pub(super) const NO_PROGRAM: &str =
+    "the model has no program; `tigac check` checks a model of messages and functions only";
+
 /// The arguments of a compilation.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -178,7 +182,7 @@ fn compile(args: &Args) -> anyhow::Result<Outcome> {
     args.check_outputs(file)?;
     let outcome = args.report.show(&front.sources, &front.diagnostics);
     if outcome == Outcome::Done && front.analysis.programs.is_empty() && args.wants_code() {
-        bail!("the model has no program; `tigac check` checks a model of messages and functions only");
+        bail!(NO_PROGRAM);
     }
     forms(args, file, &front, outcome).or_else(|error| refusal::show(error, &front, &args.report))
 }

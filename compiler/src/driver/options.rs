@@ -1,6 +1,8 @@
 //! Options of passes that `tigac` and `tiga-opt` have alike.
 
+use crate::sema::Analysis;
 use tiga_abi::{FpMode, Symbol};
+use tiga_ir::SymKind;
 
 /// What passes are told on the command line.
 #[derive(Clone, Debug, clap::Args)]
@@ -43,6 +45,21 @@ impl PassArgs {
             Fp::Default => FpMode::Default,
             Fp::Strict => FpMode::Strict,
         }
+    }
+
+    /// Refuses to specialise for a dimension that no program has.
+    pub(super) fn check_dimensions(&self, analysis: &Analysis) -> anyhow::Result<()> {
+        let symbols = analysis.programs.iter().flat_map(|p| &p.symbols).filter(|s| s.kind == SymKind::Dim);
+        let dims: Vec<&str> = symbols.map(|s| &*s.name).collect();
+        for (dim, _) in self.specialize() {
+            if dims.contains(&&*dim) {
+                continue;
+            }
+            let nearest = tiga_source::nearest(&dim, dims.iter().copied());
+            let hint = nearest.map_or(String::new(), |n| format!("; did you mean `{n}`?"));
+            anyhow::bail!("--specialize: no program has a dimension `{dim}`{hint}");
+        }
+        Ok(())
     }
 
     /// Each extent of each dimension, once.

@@ -8,7 +8,7 @@ pub mod ssa;
 
 pub use remarks::{Remark, Remarks, Verdict};
 pub(crate) use runner::print_time;
-pub use runner::{Excess, Pass, PassError, PassOptions, PipelineError, Printing, Watch, WatchArgs, run};
+pub use runner::{Excess, Pass, PassError, PassOptions, PipelineError, Printing, Watch, WatchArgs, optional_pass, run};
 
 use tiga_source::nearest;
 

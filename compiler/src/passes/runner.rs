@@ -221,8 +221,11 @@ fn known_pass(text: &str) -> Result<String, super::UnknownPass> {
     super::named(text).map(|pass| pass.flag())
 }
 
-/// A pass that may be left out: what it leaves is of the level that it found.
-fn optional_pass(text: &str) -> Result<String, String> {
+/// The flag of a pass that may be left out: what it leaves is of the level that it found.
+///
+/// # Errors
+/// There is no such pass; programs cannot do without it.
+pub fn optional_pass(text: &str) -> Result<String, String> {
     let pass = super::named(text).map_err(|e| e.to_string())?;
     if pass.needed { Err("programs cannot do without it".to_owned()) } else { Ok(pass.flag()) }
 }

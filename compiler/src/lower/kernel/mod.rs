@@ -59,9 +59,12 @@ pub struct Variant {
 ///
 /// # Errors
 /// A construct that the kernel level cannot express yet.
-pub fn lower(module: &Module, options: &KernelOptions) -> Result<Vec<Vec<Variant>>, LowerError> {
-    let loops = module.funcs.values().filter(|f| f.level == Level::Loops);
-    loops.map(|func| lower_func(module, func, options)).collect()
+pub fn lower(module: &Module, options: &KernelOptions) -> Result<Vec<Variant>, LowerError> {
+    let mut variants = Vec::new();
+    for func in module.funcs.values().filter(|f| f.level == Level::Loops) {
+        variants.extend(lower_func(module, func, options)?);
+    }
+    Ok(variants)
 }
 
 /// All variants of one function.
@@ -70,9 +73,9 @@ pub fn lower(module: &Module, options: &KernelOptions) -> Result<Vec<Vec<Variant
 /// As [`lower`].
 pub fn lower_func(module: &Module, func: &Func, options: &KernelOptions) -> Result<Vec<Variant>, LowerError> {
     let general = lower_variant(module, func, options.simd_bytes, ANY, Guard::always())?;
-    // For an extent that it does not read, a special one would be the same again.
-    let read = read_params(&general.kernel);
-    let special: Vec<_> = options.specialize.iter().filter(|(dim, _)| read.contains(dim)).cloned().collect();
+    // For an extent of nothing in it, a special one would be the same again.
+    let dims = extents(func);
+    let special: Vec<_> = options.specialize.iter().filter(|(dim, _)| dims.contains(dim)).cloned().collect();
     let mut variants = Vec::new();
     for (suffix, guard) in guards(func, &special) {
         variants.push(lower_variant(module, func, options.simd_bytes, &suffix, guard)?);
@@ -86,8 +89,9 @@ pub fn lower_func(module: &Module, func: &Func, options: &KernelOptions) -> Resu
 const ANY: &str = "any";
 
 /// Suffixes and guards of the variants before the one for all extents: each specialisation, then none, split by the
-/// rows of the accumulator table as far as it does not decide them. The kernel for `F == 16` and fewer than 64 features of a message ends in
-/// `.F.16.lt64`: what a dot parts is a dimension and its extent, so different guards have different suffixes.
+/// rows of the accumulator table as far as it does not decide them. The kernel for `F == 16` and fewer than 64 features
+/// of a message ends in `.F.16.lt64`: what a dot parts is a dimension and its extent, so different guards have
+/// different suffixes.
 fn guards(func: &Func, specialize: &[(Symbol, i64)]) -> Vec<(String, Guard)> {
     let is_dim = |s: &Symbol| func.symbols.get(s) == Some(&SymKind::Dim);
     let chosen: BTreeSet<_> = specialize.iter().filter(|(s, _)| is_dim(s)).collect();
@@ -194,23 +198,39 @@ fn declare(func: &Func, kernel: &mut Func, entry: Block) {
     }
 }
 
-/// The parameters that a kernel reads.
-fn read_params(kernel: &Func) -> BTreeSet<Symbol> {
-    let params: BTreeSet<Value> = kernel.params().iter().copied().collect();
-    let mut read = BTreeSet::new();
-    for inst in kernel.body.walk(kernel.region) {
-        let data = kernel.body.inst(inst);
-        let arguments = data.targets.iter().flat_map(|(_, args)| args);
-        let values = data.operands.iter().chain(arguments).filter(|v| params.contains(v));
-        read.extend(values.filter_map(|v| kernel.body.value(*v).name.clone()));
+/// The symbols of what a loops function goes through and computes: the same for all targets.
+fn extents(func: &Func) -> BTreeSet<Symbol> {
+    let body = &func.body;
+    let mut all: BTreeSet<Symbol> = BTreeSet::new();
+    let mut of = |value: &Value| {
+        let dims = match body.ty(*value) {
+            Type::Buffer(tensor) | Type::Tensor(tensor) => &tensor.dims,
+            _ => return,
+        };
+        all.extend(dims.iter().flat_map(Poly::symbols));
+    };
+    func.params().iter().for_each(&mut of);
+    for inst in body.walk(func.region) {
+        body.inst(inst).results.iter().for_each(&mut of);
     }
-    read
+    let insts = body.walk(func.region).into_iter().map(|inst| &body.inst(inst).attrs);
+    let sizes = insts.filter_map(|attrs| attrs.dims()).flat_map(|dims| dims.extents());
+    all.extend(sizes.flat_map(|extent| extent.symbols()));
+    all
 }
 
 /// Drops parameters that no variant reads; the two units always stay. So all variants take the same arguments.
 fn drop_unused(variants: &mut [Variant]) {
     let mut used: BTreeSet<Symbol> = ["unit_begin".into(), "unit_end".into()].into();
-    used.extend(variants.iter().flat_map(|variant| read_params(&variant.kernel)));
+    for Variant { kernel, .. } in variants.iter() {
+        let params: BTreeSet<Value> = kernel.params().iter().copied().collect();
+        for inst in kernel.body.walk(kernel.region) {
+            let data = kernel.body.inst(inst);
+            let arguments = data.targets.iter().flat_map(|(_, args)| args);
+            let read = data.operands.iter().chain(arguments).filter(|v| params.contains(v));
+            used.extend(read.filter_map(|v| kernel.body.value(*v).name.clone()));
+        }
+    }
     for Variant { kernel, .. } in variants {
         let entry = kernel.body.entry(kernel.region);
         let named: Vec<(Value, Option<Symbol>)> =

@@ -55,7 +55,8 @@ impl Schedule {
 
     /// Sources are asked for so many edges before they are folded.
     pub(super) fn asks_ahead(&mut self, edges: i64) {
-        self.part().ahead = Some(edges);
+        let ahead = &mut self.part().ahead;
+        *ahead = Some(ahead.map_or(edges, |known| known.min(edges)));
     }
 
     /// So many rows are folded together.

@@ -14,7 +14,7 @@ pub(super) const EDGES: u64 = 16;
 pub(super) const FEATURES: u64 = 32;
 
 /// What remarks say of both.
-pub(super) const ASSUMED: &str = "taking 16 edges a row, and 32 entries for a dimension that is not known";
+pub const ASSUMED: &str = "taking 16 edges a row, and 32 entries for a dimension that is not known";
 
 /// Bytes of a line of the cache.
 const LINE: u64 = 64;
@@ -44,9 +44,18 @@ pub(super) fn gathered(ty: &TensorType) -> u64 {
     bytes(ty).div_ceil(LINE).saturating_mul(LINE)
 }
 
+/// A sum of costs; what is beyond all numbers is the largest.
+pub(super) fn total(costs: impl Iterator<Item = u64>) -> u64 {
+    costs.fold(0, u64::saturating_add)
+}
+
+/// Tiles of an entity's tensor, where nothing says how large it is: what is right for one tile may be far off for many.
+pub(super) const WALKS: u64 = 4;
+
 /// Tiles of an entity's tensor.
 pub(super) fn tiles(ty: &TensorType) -> u64 {
-    elements(ty).div_ceil(TILE)
+    let tiles = elements(ty).div_ceil(TILE);
+    if ty.dims.iter().all(|d| d.as_constant().is_some()) { tiles } else { tiles.max(WALKS) }
 }
 
 /// Bytes that take as long as operations.
@@ -81,5 +90,5 @@ pub(super) fn counted(operations: u64) -> String {
 
 /// Whether operations and bytes that are saved take longer than bytes that are spent.
 pub(super) fn pays(operations: u64, saved: u64, spent: u64) -> bool {
-    time(operations) + saved > spent
+    time(operations).saturating_add(saved) > spent
 }

@@ -168,16 +168,18 @@ impl Hoisting<'_> {
         let params = &self.body.block(self.edge(apply)).params;
         let of_source = |p: &&Value| params.iter().position(|q| q == *p).is_some_and(|i| roles[i] == Role::Src);
         let read: Vec<&Value> = cone.params.iter().filter(of_source).collect();
-        let freed = read.iter().filter(|p| !needed.contains(**p)).map(|p| cost::gathered(ty(p))).sum::<u64>();
-        let moved = read.iter().map(|p| cost::bytes(ty(p))).sum::<u64>() + cost::bytes(ty(&cone.root));
+        let freed = cost::total(read.iter().filter(|p| !needed.contains(**p)).map(|p| cost::gathered(ty(p))));
+        let moved = cost::total(read.iter().copied().chain([&cone.root]).map(|v| cost::bytes(ty(v))));
         let gathered = cost::gathered(ty(&cone.root));
         let gone = cone.insts.iter().filter(|i| {
             let result = self.body.result(**i);
             result == cone.root || !needed.contains(&result)
         });
         let view = |inst: Inst| OpView { module: self.module, body: self.body, inst };
-        let operations = gone.map(|i| cost::operations(view(*i))).sum::<u64>();
-        let pays = cost::pays(operations * (EDGES - 1), freed * EDGES, gathered * EDGES + moved);
+        let operations = cost::total(gone.map(|i| cost::operations(view(*i))));
+        let of_row = |edge: u64| edge.saturating_mul(EDGES);
+        let again = operations.saturating_mul(EDGES - 1);
+        let pays = cost::pays(again, of_row(freed), of_row(gathered).saturating_add(moved));
         let loc = self.body.inst(self.body.def(cone.root).expect("a root is computed")).loc.clone();
         if pays {
             let text = format!(

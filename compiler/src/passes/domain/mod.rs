@@ -7,6 +7,7 @@ pub mod inline;
 pub mod lower_to_loops;
 pub mod trim;
 
+pub use cost::ASSUMED;
 use tiga_ir::{Attr, Body, Inst, Key, Role, TensorType, Value};
 
 /// Gives a message another operand; what its functions see of it: the edge function always, and the node function where

@@ -20,7 +20,7 @@ pub const PASS: Pass = Pass {
 /// A construct that kernels cannot express; a kernel whose name another function has.
 pub fn run(module: &Module, options: &PassOptions, _: &mut Remarks) -> Result<Module, PassError> {
     let mut out = module.clone();
-    for kernel::Variant { mut kernel, .. } in kernel::lower(module, &options.kernel)?.into_iter().flatten() {
+    for kernel::Variant { mut kernel, .. } in kernel::lower(module, &options.kernel)? {
         if !options.machine.f16c {
             kernel::expand_halves(&mut kernel)?;
         }

@@ -3,100 +3,148 @@
 
 use super::{Fusion, MOST, Order, PASS, Part, cost};
 use indexmap::IndexSet;
-use tiga_ir::{Attr, Inst, Key, OpView, Role, Value, ops};
+use std::fmt;
+use tiga_ir::{Attr, Inst, Key, Op, OpView, Role, Target, Value, ops};
+
+/// Why what makes an operand stays where it is.
+enum Why {
+    /// Not only this message reads it.
+    Shared,
+    /// Its edges are others.
+    OtherGraph,
+    /// A kernel of its own multiplies several rows at once.
+    Product,
+    /// The edge function would be too large.
+    Large,
+    /// Other fields would have to be written and read: bytes an edge.
+    Instead { bytes: u64, saved: u64 },
+    /// It would be computed again.
+    Again { operations: u64, walks: u64, saved: u64 },
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Shared => f.write_str("what it makes is read elsewhere too"),
+            Why::OtherGraph => f.write_str("it is on another graph"),
+            Why::Product => f.write_str("its product would not fold rows together"),
+            Why::Large => f.write_str("it is large enough"),
+            Why::Instead { bytes, saved } => {
+                write!(f, "{bytes} bytes an edge of what it takes would be moved, for {saved} ({})", cost::ASSUMED)
+            }
+            Why::Again { operations, walks, saved } => {
+                let operations = cost::counted(*operations);
+                write!(
+                    f,
+                    "{saved} bytes an edge are not worth {operations} in each of {walks} more walks over the edges "
+                )?;
+                write!(f, "({}, and {} walks for it)", cost::ASSUMED, cost::WALKS)
+            }
+        }
+    }
+}
 
 impl Fusion<'_> {
     /// Takes in what makes the edges that a message reads, also of what comes in with it.
     pub(super) fn absorb_producers(&mut self, apply: Inst, order: &Order) {
-        let mut at = 0;
-        while let Some(role) = self.roles(apply).get(at).copied() {
+        while let Some((at, producer)) = self.movable(apply, order) {
             let value = self.body.inst(apply).operands[at + 1];
-            let producer = self.body.def(value).filter(|def| role == Role::Edge && order.contains_key(def));
-            match producer {
-                Some(producer) if self.is_producer(producer) && self.consider_producer(apply, at, producer, order) => {
-                    at = 0
-                }
-                _ => at += 1,
+            let (loc, what, place) = (self.body.inst(producer).loc.clone(), self.what(producer), self.place(apply));
+            let bytes = cost::bytes(self.tensor(value));
+            self.take_in(apply, value, producer);
+            let text = format!(
+                "{what} moves into the edge function of the message at {place}: {bytes} bytes an edge are not written and \
+                 read again ({})",
+                cost::ASSUMED
+            );
+            self.remarks.passed(PASS.name, &loc, text);
+        }
+    }
+
+    /// The first operand whose producer can move and pays.
+    fn movable(&self, apply: Inst, order: &Order) -> Option<(usize, Inst)> {
+        (0..self.roles(apply).len()).find_map(|at| {
+            let producer = self.producer(apply, at, order)?;
+            self.why_not(apply, at, producer, order).is_none().then_some((at, producer))
+        })
+    }
+
+    /// Says what makes edges that a message reads, and stays.
+    pub(super) fn say_what_stays(&mut self, apply: Inst, order: &Order) {
+        let mut said = IndexSet::new();
+        for at in 0..self.roles(apply).len() {
+            let Some(producer) = self.producer(apply, at, order).filter(|producer| said.insert(*producer)) else {
+                continue;
+            };
+            if let Some(why) = self.why_not(apply, at, producer, order) {
+                let text =
+                    format!("{} stays outside of the message at {}: {why}", self.what(producer), self.place(apply));
+                let loc = self.body.inst(producer).loc.clone();
+                self.remarks.missed(PASS.name, &loc, text);
             }
         }
+    }
+
+    fn what(&self, producer: Inst) -> String {
+        match self.body.inst(producer).op {
+            op if op == ops::APPLY => "this message".to_owned(),
+            op => format!("`{}`", op.name()),
+        }
+    }
+
+    fn place(&self, apply: Inst) -> String {
+        self.body.inst(apply).loc.to_string()
     }
 
     fn roles(&self, apply: Inst) -> Vec<Role> {
         self.body.inst(apply).attrs.roles().expect("verified: an apply has roles").to_vec()
     }
 
-    /// Whether an instruction makes each edge by itself.
-    fn is_producer(&self, inst: Inst) -> bool {
-        let data = self.body.inst(inst);
-        data.op.elementwise().is_some() || data.op == ops::APPLY && Part::of(data) == Some(Part::Edge)
+    /// What makes each edge of an operand by itself, before a message in its block.
+    fn producer(&self, apply: Inst, at: usize, order: &Order) -> Option<Inst> {
+        let value = self.body.inst(apply).operands[at + 1];
+        let def = self.body.def(value).filter(|def| self.roles(apply)[at] == Role::Edge && order.contains_key(def))?;
+        let data = self.body.inst(def);
+        let by_itself = data.op.elementwise().is_some() || data.op == ops::APPLY && Part::of(data) == Some(Part::Edge);
+        by_itself.then_some(def)
     }
 
-    /// Moves what makes an operand, if it can be and pays; says so either way.
-    fn consider_producer(&mut self, apply: Inst, at: usize, producer: Inst, order: &Order) -> bool {
-        let data = self.body.inst(producer);
-        let (loc, place) = (data.loc.clone(), self.body.inst(apply).loc.clone());
-        let what = match data.op {
-            op if op == ops::APPLY => "this message".to_owned(),
-            op => format!("`{}`", op.name()),
-        };
-        let bytes = cost::bytes(self.tensor(self.body.inst(apply).operands[at + 1]));
-        match self.why_not(apply, at, producer, order) {
-            None => {
-                self.take_in(apply, at, producer);
-                let text = format!(
-                    "{what} moves into the edge function of the message at {place}: {bytes} bytes an edge are not written \
-                     and read again ({})",
-                    cost::ASSUMED
-                );
-                self.remarks.passed(PASS.name, &loc, text);
-                true
-            }
-            Some(why) => {
-                let text = format!("{what} stays outside of the message at {place}: {why}");
-                self.remarks.missed(PASS.name, &loc, text);
-                false
-            }
-        }
-    }
-
-    /// Why what makes an operand stays where it is.
-    fn why_not(&self, apply: Inst, at: usize, producer: Inst, order: &Order) -> Option<String> {
+    /// Why what makes an operand stays where it is, if it does.
+    fn why_not(&self, apply: Inst, at: usize, producer: Inst, order: &Order) -> Option<Why> {
         let (message, data) = (self.body.inst(apply), self.body.inst(producer));
         let value = message.operands[at + 1];
-        let used = data.results.iter().filter(|v| self.uses.get(*v).copied().unwrap_or(0) > 0);
-        if used.clone().any(|v| self.uses[v] > 1 || *v != value) {
-            return Some("what it makes is read elsewhere too".to_owned());
+        let here = |v: &Value| message.operands.iter().filter(|operand| *operand == v).count();
+        if data.results.iter().any(|v| self.uses.get(v).copied().unwrap_or(0) != here(v)) {
+            return Some(Why::Shared);
         }
-        let (mut operations, mut size, mut instead) = (0, 1, 0);
-        if data.op == ops::APPLY {
+        let again = self.walks(apply) - 1;
+        let (operations, size, instead) = if data.op == ops::APPLY {
             if data.operands[0] != message.operands[0] {
-                return Some("it is on another graph".to_owned());
+                return Some(Why::OtherGraph);
             }
             let insts = &self.body.block(self.body.entry(data.regions[0])).insts;
-            size = insts.len();
-            operations = insts.iter().map(|inst| self.operations(*inst)).fold(0, u64::saturating_add);
-        } else {
-            instead = self.instead(producer, order);
-            if cost::elements(self.tensor(value)) == 1 {
-                operations = self.operations(producer);
+            if insts.iter().any(|inst| self.body.inst(*inst).op == ops::MATMUL) {
+                return Some(Why::Product);
             }
-        }
+            let operations = cost::total(insts.iter().map(|inst| self.operations(*inst)));
+            (operations, insts.len() - 1, self.gathered(producer).saturating_mul(again))
+        } else {
+            let Some(instead) = self.instead(producer, order) else { return Some(Why::Large) };
+            let operations = if self.is_per_feature(apply, value) { 0 } else { self.operations(producer) };
+            (operations, 1, instead)
+        };
         if self.size(apply, Part::Edge) + size > MOST {
-            return Some("it is large enough".to_owned());
+            return Some(Why::Large);
         }
-        let (again, saved) = (self.walks(apply) - 1, self.moved_twice(value));
+        let saved = self.moved_twice(value);
         let work = cost::time(operations.saturating_mul(again));
         if cost::pays(0, saved, instead.saturating_add(work)) {
             return None;
         }
         Some(if cost::pays(0, saved, work) {
-            format!("{instead} bytes an edge of what it takes would be moved, for {saved} ({})", cost::ASSUMED)
+            Why::Instead { bytes: instead, saved }
         } else {
-            let operations = cost::counted(operations);
-            let assumed = cost::ASSUMED;
-            format!(
-                "{saved} bytes an edge are not worth {operations} in each of {again} more walks over the edges ({assumed})"
-            )
+            Why::Again { operations, walks: again, saved }
         })
     }
 
@@ -105,10 +153,18 @@ impl Fusion<'_> {
         cost::bytes(self.tensor(value)).saturating_mul(2)
     }
 
+    /// Bytes that an edge of a message gathers.
+    fn gathered(&self, apply: Inst) -> u64 {
+        let fields = self.body.inst(apply).operands[1..].iter().zip(self.roles(apply));
+        let sources = fields.filter(|(_, role)| *role == Role::Src);
+        cost::total(sources.map(|(field, _)| cost::gathered(self.tensor(*field))))
+    }
+
     /// Bytes an edge that are moved if an operation and those before it are part of a message: of what they take, and
-    /// what is made in the same launch as they are, without a place in memory, as long as they are none.
-    fn instead(&self, producer: Inst, order: &Order) -> u64 {
-        let (mut waiting, mut bytes) = (vec![producer], 0);
+    /// what is made in the same launch as they are, without a place in memory, as long as they are none. Nothing if those
+    /// before it are too many.
+    fn instead(&self, producer: Inst, order: &Order) -> Option<u64> {
+        let (mut waiting, mut bytes) = (vec![producer], 0u64);
         let mut seen = IndexSet::from([producer]);
         while let Some(inst) = waiting.pop() {
             for operand in &self.body.inst(inst).operands {
@@ -118,40 +174,60 @@ impl Fusion<'_> {
                     // A message has its own launch, and positions have no place in memory at all.
                     op if op == ops::APPLY || op == ops::IOTA || !seen.insert(def) => {}
                     op if op.elementwise().is_some() => waiting.push(def),
-                    _ => bytes += self.moved_twice(*operand),
+                    _ => bytes = bytes.saturating_add(self.moved_twice(*operand)),
                 }
             }
+            if seen.len() > MOST {
+                return None;
+            }
         }
-        bytes
+        Some(bytes)
     }
 
     fn operations(&self, inst: Inst) -> u64 {
         cost::operations(OpView { module: self.module, body: self.body, inst })
     }
 
-    /// How often a message walks over its edges: for each target, once for each tile of features.
+    /// How often a message walks over its edges: for each row that it gives, once for each tile of features.
     fn walks(&self, apply: Inst) -> u64 {
-        let entry = self.body.entry(self.body.inst(apply).regions[0]);
-        let yields = &self.body.inst(self.last(entry)).operands;
-        yields.iter().map(|v| cost::tiles(self.tensor(*v))).fold(0, u64::saturating_add).max(1)
+        let data = self.body.inst(apply);
+        if data.attrs.targets().is_some_and(|targets| targets.iter().all(|target| *target == Target::Edge)) {
+            return 1;
+        }
+        let yields = &self.body.inst(self.last(self.body.entry(data.regions[0]))).operands;
+        cost::total(yields.iter().map(|v| cost::tiles(self.tensor(*v)))).max(1)
     }
 
-    /// Puts what makes an operand before all else that the edge function does, and drops the operand.
-    fn take_in(&mut self, apply: Inst, at: usize, producer: Inst) {
-        let value = self.body.inst(apply).operands[at + 1];
+    /// Whether each tile of a message's features reads its own part of an operand only.
+    fn is_per_feature(&self, apply: Inst, value: Value) -> bool {
+        let entry = self.body.entry(self.body.inst(apply).regions[0]);
+        let dims = &self.tensor(value).dims;
+        let insts = self.body.block(entry).insts.iter().map(|inst| self.body.inst(*inst));
+        let by_element = |op: Op| op.elementwise().is_some() || [ops::CONST, ops::LEN, ops::YIELD].contains(&op);
+        let yields = &self.body.inst(self.last(entry)).operands;
+        let [only] = yields.as_slice() else { return false };
+        !dims.is_empty() && self.tensor(*only).dims == *dims && insts.map(|data| data.op).all(by_element)
+    }
+
+    /// Puts what makes an operand before all else that the edge function does, and drops all operands that it makes.
+    fn take_in(&mut self, apply: Inst, value: Value, producer: Inst) {
         let edge = self.body.inst(apply).regions[0];
-        let made = match self.body.inst(producer).op {
-            op if op == ops::APPLY => self.take_message(apply, value, producer),
-            _ => self.take_operation(apply, producer),
+        let made: Vec<(Value, Value)> = match self.body.inst(producer).op {
+            op if op == ops::APPLY => self.take_message(apply, producer),
+            _ => vec![(value, self.take_operation(apply, producer))],
         };
-        let param = self.body.block(self.body.entry(edge)).params[at];
-        self.body.replace_uses(edge, param, made);
-        self.drop_operand(apply, at);
+        for (result, made) in made {
+            while let Some(at) = self.body.inst(apply).operands[1..].iter().position(|operand| *operand == result) {
+                let param = self.body.block(self.body.entry(edge)).params[at];
+                self.body.replace_uses(edge, param, made);
+                self.drop_operand(apply, at);
+            }
+        }
         self.remove(producer);
     }
 
-    /// Moves the edge function of a message; gives what it yields for one of its results.
-    fn take_message(&mut self, apply: Inst, result: Value, producer: Inst) -> Value {
+    /// Moves the edge function of a message; gives its results, each with what the function yields for it.
+    fn take_message(&mut self, apply: Inst, producer: Inst) -> Vec<(Value, Value)> {
         let data = self.body.inst(producer).clone();
         let region = data.regions[0];
         let from = self.body.entry(region);
@@ -162,11 +238,9 @@ impl Fusion<'_> {
         }
         let mut insts = std::mem::take(&mut self.body.block_mut(from).insts);
         let end = insts.pop().expect("verified: a block ends with a terminator");
-        let index = data.results.iter().position(|v| *v == result).expect("the value is a result of the message");
-        let made = self.body.inst(end).operands[index];
         let to = self.body.entry(self.body.inst(apply).regions[0]);
         self.body.block_mut(to).insts.splice(0..0, insts);
-        made
+        data.results.into_iter().zip(self.body.inst(end).operands.clone()).collect()
     }
 
     /// Repeats an operation in the edge function; gives its result there.
