@@ -68,7 +68,8 @@ fn explain(args: &Args) -> Result<Outcome> {
         Ok(page) => print((head + &page).as_bytes())?,
         Err(error) => return refusal::show(error, &front, &args.report),
     }
-    args.report.progress(format_args!("explained {} programs", front.analysis.programs.len()));
+    let programs = front.analysis.programs.len();
+    args.report.progress(format_args!("explained {programs} program{}", if programs == 1 { "" } else { "s" }));
     Ok(outcome)
 }
 
@@ -221,7 +222,8 @@ impl Page<'_> {
             return;
         }
         let own = self.host.body.value(value).name.as_deref();
-        let wanted = own.or(launch.filter(|name| *name != "out" && !name.starts_with("tiga.")));
+        let wanted = own
+            .or(launch.filter(|name| name.trim_end_matches(char::is_numeric) != "out" && !name.starts_with("tiga.")));
         let spelt = |wanted: &str, i: usize| if i == 0 { wanted.to_owned() } else { format!("{wanted}.{i}") };
         let free = |name: &String| !self.names.values().any(|known| known == name);
         let named = wanted.and_then(|wanted| (0..).map(|i| spelt(wanted, i)).find(free));

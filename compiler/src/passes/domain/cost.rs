@@ -83,9 +83,15 @@ pub(super) fn operations(view: OpView<'_>) -> u64 {
     }
 }
 
-/// A number of operations, in words.
-pub(super) fn counted(operations: u64) -> String {
-    format!("{operations} operation{}", if operations == 1 { "" } else { "s" })
+/// A number of things, in words.
+pub(super) fn counted(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What is saved where an element (`a row`, `an edge`) has no place in memory.
+pub(super) fn spared(bytes: u64, element: &str) -> String {
+    let are = if bytes == 1 { "is" } else { "are" };
+    format!("{} {element} {are} not written and read again ({ASSUMED})", counted(bytes, "byte"))
 }
 
 /// Whether operations and bytes that are saved take longer than bytes that are spent.

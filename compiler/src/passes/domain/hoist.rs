@@ -185,7 +185,7 @@ impl Hoisting<'_> {
             let text = format!(
                 "computed once for each source, not for each edge: an edge gathers {gathered} bytes and not {freed}, and \
                  is spared {} ({})",
-                cost::counted(operations),
+                cost::counted(operations, "operation"),
                 cost::ASSUMED
             );
             self.remarks.passed(PASS.name, &loc, text);
@@ -193,7 +193,7 @@ impl Hoisting<'_> {
             let text = format!(
                 "depends on the source alone, but stays with the edges: computed for each source it would be gathered, \
                  {gathered} bytes an edge for {freed} and {}, and {moved} bytes a source would be moved ({})",
-                cost::counted(operations),
+                cost::counted(operations, "operation"),
                 cost::ASSUMED
             );
             self.remarks.missed(PASS.name, &loc, text);

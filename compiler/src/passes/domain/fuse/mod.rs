@@ -181,11 +181,8 @@ impl Fusion<'_> {
                 });
                 let bytes = cost::total(given.map(|v| cost::bytes(self.tensor(v))));
                 self.absorb(inst, apply, part, &taken);
-                let text = format!(
-                    "`{name}` moves into the {function} of the message at {place}: {bytes} bytes {element} are not written \
-                     and read again ({})",
-                    cost::ASSUMED
-                );
+                let spared = cost::spared(bytes, element);
+                let text = format!("`{name}` moves into the {function} of the message at {place}: {spared}");
                 self.remarks.passed(PASS.name, &data.loc, text);
                 true
             }

@@ -33,11 +33,9 @@ impl fmt::Display for Why {
                 write!(f, "{bytes} bytes an edge of what it takes would be moved, for {saved} ({})", cost::ASSUMED)
             }
             Why::Again { operations, walks, saved } => {
-                let operations = cost::counted(*operations);
-                write!(
-                    f,
-                    "{saved} bytes an edge are not worth {operations} in each of {walks} more walks over the edges "
-                )?;
+                let operations = cost::counted(*operations, "operation");
+                let walks = cost::counted(*walks, "more walk");
+                write!(f, "{saved} bytes an edge are not worth {operations} in each of {walks} over the edges ")?;
                 write!(f, "({}, and {} walks for it)", cost::ASSUMED, cost::WALKS)
             }
         }
@@ -52,11 +50,8 @@ impl Fusion<'_> {
             let (loc, what, place) = (self.body.inst(producer).loc.clone(), self.what(producer), self.place(apply));
             let bytes = cost::bytes(self.tensor(value));
             self.take_in(apply, value, producer);
-            let text = format!(
-                "{what} moves into the edge function of the message at {place}: {bytes} bytes an edge are not written and \
-                 read again ({})",
-                cost::ASSUMED
-            );
+            let spared = cost::spared(bytes, "an edge");
+            let text = format!("{what} moves into the edge function of the message at {place}: {spared}");
             self.remarks.passed(PASS.name, &loc, text);
         }
     }
