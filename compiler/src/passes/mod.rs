@@ -29,10 +29,12 @@ pub const ALL: &[Pass] = &[
 
 /// A flag that is no pass's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}there are {}", nearest.as_ref().map_or(String::new(), |n| format!("did you mean `{n}`? ")), flags().join(", "))]
+#[error("{}there are {}", nearest.as_ref().map_or(String::new(), |n| format!("did you mean `{n}`? ")), known.join(", "))]
 pub struct UnknownPass {
     /// The pass that may be meant.
     pub nearest: Option<String>,
+    /// Those that there are.
+    pub known: Vec<String>,
 }
 
 /// The pass of a flag.
@@ -41,7 +43,8 @@ pub struct UnknownPass {
 /// There is none.
 pub fn named(flag: &str) -> Result<Pass, UnknownPass> {
     let flags = flags();
-    let unknown = || UnknownPass { nearest: nearest(flag, flags.iter().map(String::as_str)).map(String::from) };
+    let nearest = || nearest(flag, flags.iter().map(String::as_str)).map(String::from);
+    let unknown = || UnknownPass { nearest: nearest(), known: flags.clone() };
     ALL.iter().copied().find(|pass| pass.flag() == flag).ok_or_else(unknown)
 }
 

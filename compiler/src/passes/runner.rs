@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tiga_abi::{CpuTarget, FpMode, Symbol};
 use tiga_ir::verify::{Machine, Violations, verify};
 use tiga_ir::{Level, Module, TypeError, print_module};
-use tiga_source::Loc;
+use tiga_source::{Loc, nearest};
 
 /// A step from module to module.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +182,8 @@ pub struct WatchArgs {
     /// Print the time that each pass takes, and LLVM and the linker, on the standard error stream.
     #[arg(long)]
     time_passes: bool,
-    /// Print what passes did, and what they could have done, and why, on the standard error stream.
+    /// Print what passes did (passed), and what they could have done (missed), and why, on the standard error stream;
+    /// both, if neither is named.
     #[arg(long, value_name = "KIND", value_delimiter = ',', num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "passed,missed")]
     remarks: Vec<Verdict>,
@@ -226,8 +227,13 @@ fn known_pass(text: &str) -> Result<String, super::UnknownPass> {
 /// # Errors
 /// There is no such pass; programs cannot do without it.
 pub fn optional_pass(text: &str) -> Result<String, String> {
-    let pass = super::named(text).map_err(|e| e.to_string())?;
-    if pass.needed { Err("programs cannot do without it".to_owned()) } else { Ok(pass.flag()) }
+    let optional: Vec<String> = super::ALL.iter().filter(|pass| !pass.needed).map(Pass::flag).collect();
+    let unknown = |nearest| super::UnknownPass { nearest, known: optional.clone() }.to_string();
+    match super::named(text) {
+        Ok(pass) if pass.needed => Err("programs cannot do without it".to_owned()),
+        Ok(pass) => Ok(pass.flag()),
+        Err(_) => Err(unknown(nearest(text, optional.iter().map(String::as_str)).map(String::from))),
+    }
 }
 
 fn known_level(text: &str) -> Result<Level, String> {

@@ -79,7 +79,11 @@ impl Bench {
         for (name, (time, launches)) in kernels {
             let share = 100.0 * time.as_secs_f64() / all.as_secs_f64().max(f64::MIN_POSITIVE);
             let (each, launches) = (millis(time / self.rounds), launches / u64::from(self.rounds));
-            writeln!(out, "  kernel {name:<width$}  {share:>5.1} %  {each:>9} ms a run, {launches} launches")?;
+            writeln!(
+                out,
+                "  kernel {name:<width$}  {share:>5.1} %  {each:>9} ms a run, {launches} launch{}",
+                if launches == 1 { "" } else { "es" }
+            )?;
         }
         Ok(())
     }

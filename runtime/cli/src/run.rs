@@ -23,9 +23,9 @@ use tiga_runtime::{ArrayMut, Bundle, Context};
 /// What the options alone do not say.
 const DETAILS: &str = "\
 Results are printed to the standard output unless --out, --expect or --top is given: type, shape and
-the first 8 elements. --out writes an array to a .npy file; to a .tsv file, a line a row, which begins
-with the node or the two ends of the edge as the graph's file calls them, or the name that --labels
-gives.
+the first 8 elements. --out writes an array to a .npy file; to a .tsv file, a line a row, which
+begins with the node or the two ends of the edge as the graph's file calls them, or the name that
+--labels gives.
 
 Exit codes: 0 done, 1 error, 2 usage, 3 a result is not as expected, 101 internal error,
 130 interrupted.";

@@ -13,8 +13,8 @@ Graphs (--graph):
              edges
   .txt .tsv .csv .edges .el
              edge list: `src dst [weight]` a line, numbered from 0, with commas, semicolons, tabs or
-             spaces between them; comments begin with # or %; a first line of words is a header if other
-             signs than spaces stand between them, or if they are known ones such as `src dst`
+             spaces between them; comments begin with # or %; a first line of words is a header if
+             other signs than spaces stand between them, or if they are known, such as `src dst`
   FILE.csv:names
              an edge list whose nodes have names, numbered in the order in which they come
   .gz .zst   behind .mtx and the endings of edge lists: compressed

@@ -55,7 +55,12 @@ pub(super) const WALKS: u64 = 4;
 /// Tiles of an entity's tensor.
 pub(super) fn tiles(ty: &TensorType) -> u64 {
     let tiles = elements(ty).div_ceil(TILE);
-    if ty.dims.iter().all(|d| d.as_constant().is_some()) { tiles } else { tiles.max(WALKS) }
+    if is_sized(ty) { tiles } else { tiles.max(WALKS) }
+}
+
+/// Whether each dimension is a number.
+pub(super) fn is_sized(ty: &TensorType) -> bool {
+    ty.dims.iter().all(|d| d.as_constant().is_some())
 }
 
 /// Bytes that take as long as operations.

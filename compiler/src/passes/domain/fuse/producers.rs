@@ -19,7 +19,7 @@ enum Why {
     /// Other fields would have to be written and read: bytes an edge.
     Instead { bytes: u64, saved: u64 },
     /// It would be computed again.
-    Again { operations: u64, walks: u64, saved: u64 },
+    Again { operations: u64, walks: u64, saved: u64, known: bool },
 }
 
 impl fmt::Display for Why {
@@ -32,11 +32,14 @@ impl fmt::Display for Why {
             Why::Instead { bytes, saved } => {
                 write!(f, "{bytes} bytes an edge of what it takes would be moved, for {saved} ({})", cost::ASSUMED)
             }
-            Why::Again { operations, walks, saved } => {
+            Why::Again { operations, walks, saved, known } => {
                 let operations = cost::counted(*operations, "operation");
                 let walks = cost::counted(*walks, "more walk");
-                write!(f, "{saved} bytes an edge are not worth {operations} in each of {walks} over the edges ")?;
-                write!(f, "({}, and {} walks for it)", cost::ASSUMED, cost::WALKS)
+                write!(f, "{saved} bytes an edge are not worth {operations} in each of {walks} over the edges")?;
+                if !known {
+                    write!(f, ", of which there are taken to be {} for features without a number", cost::WALKS)?;
+                }
+                write!(f, " ({})", cost::ASSUMED)
             }
         }
     }
@@ -139,7 +142,7 @@ impl Fusion<'_> {
         Some(if cost::pays(0, saved, work) {
             Why::Instead { bytes: instead, saved }
         } else {
-            Why::Again { operations, walks: again, saved }
+            Why::Again { operations, walks: again, saved, known: self.is_sized(apply) }
         })
     }
 
@@ -189,8 +192,17 @@ impl Fusion<'_> {
         if data.attrs.targets().is_some_and(|targets| targets.iter().all(|target| *target == Target::Edge)) {
             return 1;
         }
-        let yields = &self.body.inst(self.last(self.body.entry(data.regions[0]))).operands;
-        cost::total(yields.iter().map(|v| cost::tiles(self.tensor(*v)))).max(1)
+        cost::total(self.yields(apply).iter().map(|v| cost::tiles(self.tensor(*v)))).max(1)
+    }
+
+    /// Whether all that an edge gives has features by number.
+    fn is_sized(&self, apply: Inst) -> bool {
+        self.yields(apply).iter().all(|v| cost::is_sized(self.tensor(*v)))
+    }
+
+    /// What the edge function of a message gives.
+    fn yields(&self, apply: Inst) -> &[Value] {
+        &self.body.inst(self.last(self.body.entry(self.body.inst(apply).regions[0]))).operands
     }
 
     /// Whether each tile of a message's features reads its own part of an operand only.
@@ -199,8 +211,7 @@ impl Fusion<'_> {
         let dims = &self.tensor(value).dims;
         let insts = self.body.block(entry).insts.iter().map(|inst| self.body.inst(*inst));
         let by_element = |op: Op| op.elementwise().is_some() || [ops::CONST, ops::LEN, ops::YIELD].contains(&op);
-        let yields = &self.body.inst(self.last(entry)).operands;
-        let [only] = yields.as_slice() else { return false };
+        let [only] = self.yields(apply) else { return false };
         !dims.is_empty() && self.tensor(*only).dims == *dims && insts.map(|data| data.op).all(by_element)
     }
 
