@@ -135,7 +135,7 @@ impl Cli {
         match self.command {
             Some(Command::Check(args)) => check::run(&args),
             Some(Command::Eval(args)) => eval::run(&args),
-            Some(Command::ExplainSchedule(args)) => schedule::run_command(&args),
+            Some(Command::ExplainSchedule(args)) => schedule::run(&args),
             Some(Command::Fmt(args)) => fmt::run(&args),
             Some(Command::Completions(args)) => about::completions(&args).map(|()| Outcome::Done),
             Some(Command::Man(args)) => about::man(&args).map(|()| Outcome::Done),

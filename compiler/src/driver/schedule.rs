@@ -9,7 +9,7 @@ use super::targets::Targets;
 use super::{Outcome, refusal};
 use crate::lower::kernel::lower_func;
 use crate::passes::domain::ASSUMED;
-use crate::passes::{PassOptions, Verdict, Watch, optional_pass, run};
+use crate::passes::{self, PassOptions, Verdict, Watch, optional_pass};
 use crate::pipeline;
 use anyhow::{Result, bail};
 use indexmap::{IndexMap, IndexSet};
@@ -45,7 +45,7 @@ pub(super) struct Args {
     report: ReportArgs,
 }
 
-pub(super) fn run_command(args: &Args) -> Result<Outcome> {
+pub(super) fn run(args: &Args) -> Result<Outcome> {
     explain(args).or_else(|error| args.report.refusal(error))
 }
 
@@ -78,7 +78,7 @@ fn page(module: &Module, options: &PassOptions, skip: &[String]) -> Result<Strin
     let (stop_after, remarks) = (Some(Level::Loops), Verdict::ALL.to_vec());
     let watch = Watch { stop_after, remarks, skip: skip.to_vec(), ..Watch::default() };
     let mut remarks = Vec::new();
-    let module = run(module.clone(), pipeline::PASSES, options, &watch, &mut remarks)?;
+    let module = passes::run(module.clone(), pipeline::PASSES, options, &watch, &mut remarks)?;
     let mut out = String::new();
     for host in module.funcs.values().filter(|func| func.level == Level::Host) {
         write!(out, "\nprogram {}, {}\n", host.name, host.loc)?;

@@ -42,10 +42,14 @@ pub struct UnknownPass {
 /// # Errors
 /// There is none.
 pub fn named(flag: &str) -> Result<Pass, UnknownPass> {
-    let flags = flags();
-    let nearest = || nearest(flag, flags.iter().map(String::as_str)).map(String::from);
-    let unknown = || UnknownPass { nearest: nearest(), known: flags.clone() };
-    ALL.iter().copied().find(|pass| pass.flag() == flag).ok_or_else(unknown)
+    ALL.iter().copied().find(|pass| pass.flag() == flag).ok_or_else(|| UnknownPass::among(flag, flags()))
+}
+
+impl UnknownPass {
+    /// A flag that is none of some.
+    fn among(flag: &str, known: Vec<String>) -> Self {
+        Self { nearest: nearest(flag, known.iter().map(String::as_str)).map(String::from), known }
+    }
 }
 
 fn flags() -> Vec<String> {

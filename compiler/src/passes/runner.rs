@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tiga_abi::{CpuTarget, FpMode, Symbol};
 use tiga_ir::verify::{Machine, Violations, verify};
 use tiga_ir::{Level, Module, TypeError, print_module};
-use tiga_source::{Loc, nearest};
+use tiga_source::Loc;
 
 /// A step from module to module.
 #[derive(Clone, Copy, Debug)]
@@ -227,12 +227,11 @@ fn known_pass(text: &str) -> Result<String, super::UnknownPass> {
 /// # Errors
 /// There is no such pass; programs cannot do without it.
 pub fn optional_pass(text: &str) -> Result<String, String> {
-    let optional: Vec<String> = super::ALL.iter().filter(|pass| !pass.needed).map(Pass::flag).collect();
-    let unknown = |nearest| super::UnknownPass { nearest, known: optional.clone() }.to_string();
+    let optional = || super::ALL.iter().filter(|pass| !pass.needed).map(Pass::flag).collect();
     match super::named(text) {
         Ok(pass) if pass.needed => Err("programs cannot do without it".to_owned()),
         Ok(pass) => Ok(pass.flag()),
-        Err(_) => Err(unknown(nearest(text, optional.iter().map(String::as_str)).map(String::from))),
+        Err(_) => Err(super::UnknownPass::among(text, optional()).to_string()),
     }
 }
 

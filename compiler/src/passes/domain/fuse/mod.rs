@@ -102,8 +102,8 @@ type Order = IndexMap<Inst, usize>;
 enum Taken {
     /// A result of the message.
     Given(usize),
-    /// A constant: regions see it.
-    Constant(Value),
+    /// What makes a constant, which may stand after the message.
+    Constant(Inst),
     /// Something else that is there before the message.
     Other(Value, Role),
 }
@@ -146,12 +146,26 @@ impl Fusion<'_> {
 
     /// Takes an instruction out of the program.
     fn remove(&mut self, inst: Inst) {
-        for operand in &self.body.inst(inst).operands {
-            if let Some(uses) = self.uses.get_mut(operand) {
-                *uses -= 1;
-            }
+        for operand in self.body.inst(inst).operands.clone() {
+            self.forget_use(operand);
         }
         self.gone.insert(inst);
+    }
+
+    /// An operand of something is gone.
+    fn forget_use(&mut self, value: Value) {
+        if let Some(uses) = self.uses.get_mut(&value) {
+            *uses -= 1;
+        }
+    }
+
+    /// What makes a value, if that is a constant: functions of messages see it, and may have their own.
+    fn constant(&self, value: Value) -> Option<Inst> {
+        self.body.def(value).filter(|def| [ops::CONST, ops::LEN].contains(&self.body.inst(*def).op))
+    }
+
+    fn roles(&self, apply: Inst) -> Vec<Role> {
+        self.body.inst(apply).attrs.roles().expect("verified: an apply has roles").to_vec()
     }
 
     /// The last message of the block that an operation on single elements takes results of.
@@ -218,8 +232,8 @@ impl Fusion<'_> {
                     return Err("its result has another shape than what it works on");
                 }
                 taken.push(Taken::Given(row));
-            } else if def.is_some_and(|def| [ops::CONST, ops::LEN].contains(&self.body.inst(def).op)) {
-                taken.push(Taken::Constant(*operand));
+            } else if let Some(constant) = self.constant(*operand) {
+                taken.push(Taken::Constant(constant));
             } else if def.and_then(|def| order.get(&def)) > order.get(&apply) {
                 return Err("it takes something that is computed after the message");
             } else if ty.set.is_none() || ty.set == result.set {
@@ -257,11 +271,7 @@ impl Fusion<'_> {
         for each in taken {
             operands.push(match each {
                 Taken::Given(row) => self.body.inst(self.last(entry)).operands[*row],
-                // It may stand after the message.
-                Taken::Constant(value) => {
-                    let def = self.body.def(*value).expect("a constant is defined");
-                    self.repeat(def, entry, self.before_end(entry))
-                }
+                Taken::Constant(def) => self.repeat(*def, entry, self.before_end(entry)),
                 Taken::Other(value, role) => self.seen(apply, part, *value, *role),
             });
         }

@@ -4,7 +4,7 @@
 use super::{Fusion, MOST, Order, PASS, Part, cost};
 use indexmap::IndexSet;
 use std::fmt;
-use tiga_ir::{Attr, Inst, Key, Op, OpView, Role, Target, Value, ops};
+use tiga_ir::{Attr, Inst, Key, Op, OpView, Role, Value, ops};
 
 /// Why what makes an operand stays where it is.
 enum Why {
@@ -92,10 +92,6 @@ impl Fusion<'_> {
 
     fn place(&self, apply: Inst) -> String {
         self.body.inst(apply).loc.to_string()
-    }
-
-    fn roles(&self, apply: Inst) -> Vec<Role> {
-        self.body.inst(apply).attrs.roles().expect("verified: an apply has roles").to_vec()
     }
 
     /// What makes each edge of an operand by itself, before a message in its block.
@@ -188,8 +184,7 @@ impl Fusion<'_> {
 
     /// How often a message walks over its edges: for each row that it gives, once for each tile of features.
     fn walks(&self, apply: Inst) -> u64 {
-        let data = self.body.inst(apply);
-        if data.attrs.targets().is_some_and(|targets| targets.iter().all(|target| *target == Target::Edge)) {
+        if Part::of(self.body.inst(apply)) == Some(Part::Edge) {
             return 1;
         }
         cost::total(self.yields(apply).iter().map(|v| cost::tiles(self.tensor(*v)))).max(1)
@@ -255,9 +250,7 @@ impl Fusion<'_> {
         let mut operands = Vec::new();
         let mut place = 0;
         for operand in self.body.inst(producer).operands.clone() {
-            let constant =
-                self.body.def(operand).filter(|def| [ops::CONST, ops::LEN].contains(&self.body.inst(*def).op));
-            operands.push(if let Some(def) = constant {
+            operands.push(if let Some(def) = self.constant(operand) {
                 place += 1;
                 self.repeat(def, to, place - 1)
             } else {
@@ -281,8 +274,6 @@ impl Fusion<'_> {
         let entry = self.body.entry(self.body.inst(apply).regions[0]);
         let param = self.body.block(entry).params[at];
         self.body.retain_params(entry, |v| v != param);
-        if let Some(uses) = self.uses.get_mut(&value) {
-            *uses -= 1;
-        }
+        self.forget_use(value);
     }
 }
