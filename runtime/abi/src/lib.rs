@@ -11,4 +11,4 @@ pub use dtype::DType;
 pub use kernel::{KernelArgs, KernelFn};
 pub use poly::{Poly, Symbol};
 pub use size::{SizeError, SizeExpr};
-pub use target::{CpuTarget, FpMode, TargetError, Tier};
+pub use target::{CpuTarget, FpMode, TargetError, Tier, TierError};

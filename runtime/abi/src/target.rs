@@ -92,18 +92,101 @@ impl FpMode {
     }
 }
 
-/// A place where bytes live.
+/// A place where bytes live, from the nearest to an arithmetic unit to the farthest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
+    /// Registers of a thread. Managed by generated kernels.
+    Register,
+    /// Memory that the threads of a block share. Managed by generated kernels.
+    Shared,
+    /// The memory of a device.
+    Device,
+    /// Main memory that a device may reach: page-locked.
+    HostPinned,
     /// Main memory.
     Ram,
+    /// Files in a directory. The medium under them is not looked at.
+    Nvme,
+    /// Another rank's memory. Managed by a transport.
+    Remote,
 }
 
 impl Tier {
+    /// All tiers, in declaration order.
+    pub const ALL: [Tier; 7] =
+        [Tier::Register, Tier::Shared, Tier::Device, Tier::HostPinned, Tier::Ram, Tier::Nvme, Tier::Remote];
+
     /// The spelling in plans.
     pub const fn name(self) -> &'static str {
         match self {
+            Tier::Register => "register",
+            Tier::Shared => "shared",
+            Tier::Device => "device",
+            Tier::HostPinned => "host-pinned",
             Tier::Ram => "ram",
+            Tier::Nvme => "nvme",
+            Tier::Remote => "remote",
         }
+    }
+
+    /// What it may also be called when it is read.
+    pub const fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Tier::Register => &["rmem"],
+            Tier::Shared => &["smem"],
+            Tier::Device => &["hbm", "gmem"],
+            Tier::HostPinned => &["host_pinned", "pinned_ram"],
+            Tier::Ram => &["host"],
+            Tier::Nvme => &["ssd"],
+            Tier::Remote => &["distributed"],
+        }
+    }
+
+    /// Whether a runtime gives memory there: registers and shared memory are a kernel's, remote memory a transport's.
+    pub const fn is_allocatable(self) -> bool {
+        matches!(self, Tier::Device | Tier::HostPinned | Tier::Ram | Tier::Nvme)
+    }
+
+    /// Whether a kernel on the CPU may read and write it where it lies.
+    pub const fn is_addressable(self) -> bool {
+        matches!(self, Tier::HostPinned | Tier::Ram)
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The word is neither the name of a tier nor an alias.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown memory tier `{0}` (known: {names})", names = Tier::ALL.map(Tier::name).join(", "))]
+pub struct TierError(pub String);
+
+impl FromStr for Tier {
+    type Err = TierError;
+
+    /// Reads a name or an alias, in letters of either case.
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        let is = |name: &str| name.eq_ignore_ascii_case(s);
+        let found = Tier::ALL.into_iter().find(|tier| is(tier.name()) || tier.aliases().iter().any(|name| is(name)));
+        found.ok_or_else(|| TierError(s.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tier_is_read_by_every_one_of_its_names() {
+        for tier in Tier::ALL {
+            for name in tier.aliases().iter().copied().chain([tier.name()]) {
+                assert_eq!(name.parse(), Ok(tier));
+                assert_eq!(name.to_uppercase().parse(), Ok(tier));
+            }
+        }
+        assert_eq!("lds".parse::<Tier>(), Err(TierError("lds".into())));
     }
 }

@@ -307,7 +307,9 @@ impl Resource {
     /// The device that holds it.
     pub const fn device(&self) -> &'static str {
         match self.tier {
-            Tier::Ram => "host:0",
+            Tier::Device | Tier::Register | Tier::Shared => "cuda:0",
+            Tier::HostPinned | Tier::Ram | Tier::Nvme => "host:0",
+            Tier::Remote => "mesh",
         }
     }
 }

@@ -13,7 +13,7 @@ type Result<T> = std::result::Result<T, JsonError>;
 
 const OWNERS: &[(&str, Owner)] =
     &[("borrowed", Owner::Borrowed), ("owned", Owner::Owned), ("derived", Owner::Derived), ("stored", Owner::Stored)];
-const TIERS: &[(&str, Tier)] = &[("ram", Tier::Ram)];
+const TIERS: &[(&str, Tier)] = &[("ram", Tier::Ram), ("nvme", Tier::Nvme)];
 const PHASES: &[(&str, Phase)] = &[("materialize", Phase::Materialize), ("execute", Phase::Execute)];
 const ROLES: &[(&str, Role)] = &[
     ("src", Role::Src),
