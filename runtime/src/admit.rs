@@ -96,7 +96,16 @@ mod tests {
             let shape = vec![SizeExpr::Sym("N".into())];
             let capacity = SizeExpr::Mul(Box::new(SizeExpr::Const(8)), Box::new(shape[0].clone()));
             let (name, layout) = (name.into(), "contiguous".into());
-            resources.push(Resource { name, tier: Tier::Ram, owner, dtype: DType::F64, shape, capacity, layout })
+            resources.push(Resource {
+                name,
+                tier: Tier::Ram,
+                copy: 1,
+                owner,
+                dtype: DType::F64,
+                shape,
+                capacity,
+                layout,
+            })
         };
         let [x, out, t] = [add("x", Owner::Borrowed), add("out", Owner::Borrowed), add("v0", Owner::Owned)];
         let tasks = [kernel("f:0", x, t), kernel("g:0", t, out)];
@@ -115,6 +124,7 @@ mod tests {
             kind: TaskKind::Kernel { symbol: name.into(), relation: None, units: Units::Once },
             phase: Phase::Execute,
             after: Vec::new(),
+            room_after: Vec::new(),
             args: vec![arg("from", from, Role::Dst), arg("to", to, Role::Out)],
             accesses: vec![access(from, Mode::Read), access(to, Mode::Write)],
         }

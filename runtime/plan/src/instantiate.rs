@@ -4,13 +4,14 @@ use crate::bind::{BindError, bind};
 use crate::dag::Dag;
 use crate::document::{Argument, Document, DocumentAccess, DocumentError, Invocation, Requirement};
 use crate::passes::waits;
+use crate::peak::{Life, in_any_order, in_execution_order};
 use crate::template::*;
 use cranelift_entity::EntityRef;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use tiga_abi::{SizeError, Tier};
 
-/// Bytes of owned resources by tier, at the worst moment of a run in execution order.
+/// Bytes of owned resources by tier, at the worst moment of a run.
 pub type Peak = BTreeMap<Tier, u64>;
 
 /// One body with sizes; invocation `i` of the document is task `i` of the body.
@@ -20,8 +21,11 @@ pub struct Instance {
     pub name: String,
     /// What runs.
     pub document: Document,
-    /// What it needs of its own, the bodies that it runs included.
+    /// What it needs of its own when its tasks run one after the other in execution order, and those of the bodies
+    /// that it runs in theirs.
     pub peak: Peak,
+    /// What it needs at most in any order that its dependencies allow, the bodies that it runs included.
+    pub worst: Peak,
 }
 
 /// A template has no instance for these sizes.
@@ -89,17 +93,13 @@ pub fn instantiate(
     template: &Template,
     sizes: &dyn Fn(&str) -> Option<i64>,
 ) -> Result<Vec<Instance>, InstantiateError> {
-    let mut capacities = Vec::with_capacity(template.resources.len());
-    for resource in template.resources.values() {
-        let bytes = resource.capacity.eval(sizes);
-        let place = || format!("resource `{}`", resource.binding());
-        capacities.push(bytes.map_err(|source| InstantiateError::Size { place: place(), source })?.unsigned_abs());
-    }
-    let mut make = Make { template, sizes, capacities, peaks: Vec::new() };
+    let capacities = template.resources.values().map(|resource| resource.bytes(sizes)).collect::<Result<_, _>>()?;
+    let mut make = Make { template, sizes, capacities, peaks: Vec::new(), worsts: Vec::new() };
     let mut instances = Vec::with_capacity(template.bodies.len() + 1);
     for body in template.bodies.values() {
         let instance = make.instance(body)?;
         make.peaks.push(instance.peak.clone());
+        make.worsts.push(instance.worst.clone());
         instances.push(instance);
     }
     instances.insert(0, make.instance(&template.root)?);
@@ -158,7 +158,28 @@ pub fn parameters_of(symbol: &str) -> Option<&'static [&'static str]> {
     }
 }
 
+impl Resource {
+    /// Its bytes.
+    ///
+    /// # Errors
+    /// A size that is unbound, negative or too large.
+    pub fn bytes(&self, sizes: &dyn Fn(&str) -> Option<i64>) -> Result<u64, InstantiateError> {
+        let place = || format!("resource `{}`", self.binding());
+        let bytes = self.capacity.eval(sizes);
+        Ok(bytes.map_err(|source| InstantiateError::Size { place: place(), source })?.unsigned_abs())
+    }
+}
+
 impl TaskKind {
+    /// The bodies that it runs, of which only one at once.
+    pub fn bodies(&self) -> Vec<BodyId> {
+        match self {
+            TaskKind::Loop { body, .. } => vec![*body],
+            TaskKind::Branch { then_body, else_body, .. } => vec![*then_body, *else_body],
+            _ => Vec::new(),
+        }
+    }
+
     /// The kind and the symbol in documents.
     pub fn spelling(&self) -> (&'static str, &str) {
         match self {
@@ -202,6 +223,7 @@ struct Make<'a> {
     capacities: Vec<u64>,
     /// Of the bodies made so far.
     peaks: Vec<Peak>,
+    worsts: Vec<Peak>,
 }
 
 impl Make<'_> {
@@ -209,14 +231,16 @@ impl Make<'_> {
         let invocations = body.tasks.values().map(|task| self.invocation(body, task)).collect::<Result<_, _>>()?;
         let accessed = body.tasks.values().flat_map(|task| task.accesses.iter().map(|access| access.resource));
         let used: BTreeSet<ResourceId> = accessed.chain(body.externals.iter().copied()).collect();
-        let waited_for: BTreeSet<TaskId> = body.tasks.values().flat_map(|task| task.after.iter().copied()).collect();
+        let waited_for: BTreeSet<TaskId> = body.tasks.values().flat_map(Task::waits_for).collect();
         let last = body.tasks.iter().filter(|(id, _)| !waited_for.contains(id));
         let document = Document {
             resources: used.into_iter().map(|id| self.requirement(body, id)).collect(),
             invocations,
             terminals: last.map(|(_, task)| task.name.clone()).collect(),
         };
-        Ok(Instance { name: body.name.clone(), document, peak: self.peak(body)? })
+        let peak = self.peak(body, in_execution_order, &self.peaks)?;
+        let worst = self.peak(body, in_any_order, &self.worsts)?;
+        Ok(Instance { name: body.name.clone(), document, peak, worst })
     }
 
     fn requirement(&self, body: &Body, id: ResourceId) -> Requirement {
@@ -235,6 +259,11 @@ impl Make<'_> {
     fn invocation(&self, body: &Body, task: &Task) -> Result<Invocation, InstantiateError> {
         let (kind, symbol) = task.kind.spelling();
         let binding = |id: ResourceId| self.template.resources[id].binding();
+        let names = |tasks: &[TaskId]| tasks.iter().map(|id| body.tasks[*id].name.clone()).collect::<Vec<_>>();
+        let mut metadata = self.metadata(body, task)?;
+        if !task.room_after.is_empty() {
+            metadata.insert("memory_after".into(), json!(names(&task.room_after)));
+        }
         let argument = |arg: &Arg| Argument { parameter: arg.parameter.clone(), resource: binding(arg.resource) };
         let access = |access: &Access| DocumentAccess {
             binding: binding(access.resource),
@@ -247,11 +276,11 @@ impl Make<'_> {
             task_kind: kind.into(),
             phase: task.phase,
             executable_symbol: symbol.into(),
-            depends_on: task.after.iter().map(|id| body.tasks[*id].name.clone()).collect(),
+            depends_on: names(&task.waits_for()),
             arguments: task.args.iter().map(argument).collect(),
             accesses: task.accesses.iter().map(access).collect(),
             snapshot_version: SNAPSHOT,
-            metadata: self.metadata(body, task)?,
+            metadata,
         })
     }
 
@@ -304,60 +333,72 @@ impl Make<'_> {
         })
     }
 
-    /// What the bodies that a task runs need of their own: both sides of a branch never run at once.
-    fn nested_peak(&self, kind: &TaskKind) -> Peak {
-        let bodies = match kind {
-            TaskKind::Loop { body, .. } => vec![*body],
-            TaskKind::Branch { then_body, else_body, .. } => vec![*then_body, *else_body],
-            _ => Vec::new(),
-        };
-        let mut all = Peak::new();
-        for (tier, bytes) in bodies.into_iter().flat_map(|id| &self.peaks[id.index()]) {
-            let most = all.entry(*tier).or_default();
-            *most = (*most).max(*bytes);
-        }
-        all
-    }
-
     fn nested(&self, kind: &TaskKind) -> Value {
-        let peak = self.nested_peak(kind);
+        let peak = nested_peak(kind, &self.worsts);
         peak.into_iter().map(|(tier, bytes)| (tier.name().to_owned(), json!(bytes))).collect::<Map<_, _>>().into()
     }
 
-    /// Runs the body in execution order: a resource lives from its first access to its release.
-    fn peak(&self, body: &Body) -> Result<Peak, InstantiateError> {
+    /// What the body needs of its own, if the bodies that it runs need so much.
+    fn peak(
+        &self,
+        body: &Body,
+        count: fn(&Dag, &[Life]) -> Option<u64>,
+        nested: &[Peak],
+    ) -> Result<Peak, InstantiateError> {
         let dag = Dag::new(waits(body)).expect("tasks of a verified template wait for earlier tasks only");
+        let bytes = |id: ResourceId| self.capacities[id.index()];
         let mut peak = Peak::from([(Tier::Ram, 0)]);
-        let mut live: BTreeMap<Tier, u64> = BTreeMap::new();
-        let mut seen = BTreeSet::new();
-        let overflow = || InstantiateError::Peak(body.name.clone());
-        for &index in dag.order() {
-            let task = &body.tasks[TaskId::new(index)];
-            for access in &task.accesses {
-                let (id, resource) = (access.resource, &self.template.resources[access.resource]);
-                if resource.owner == Owner::Owned && !body.externals.contains(&id) && seen.insert(id) {
-                    let bytes = live.entry(resource.tier).or_default();
-                    *bytes = bytes.checked_add(self.capacities[id.index()]).ok_or_else(overflow)?;
-                }
-            }
-            let nested = self.nested_peak(&task.kind);
-            for (tier, bytes) in &live {
-                let own = bytes.checked_add(nested.get(tier).copied().unwrap_or(0)).ok_or_else(overflow)?;
-                let most = peak.entry(*tier).or_default();
-                *most = (*most).max(own);
-            }
-            for (tier, bytes) in nested {
-                let most = peak.entry(tier).or_default();
-                *most = (*most).max(bytes);
-            }
-            if let (TaskKind::Release, Some(arg)) = (&task.kind, task.args.first()) {
-                let tier = self.template.resources[arg.resource].tier;
-                let bytes = live.entry(tier).or_default();
-                *bytes = bytes.saturating_sub(self.capacities[arg.resource.index()]);
-            }
+        for (tier, lives) in lives(self.template, body, &bytes, &|task| nested_peak(&task.kind, nested)) {
+            peak.insert(tier, count(&dag, &lives).ok_or_else(|| InstantiateError::Peak(body.name.clone()))?);
         }
         Ok(peak)
     }
+}
+
+/// What the bodies that a task runs need of their own: both sides of a branch never run at once.
+fn nested_peak(kind: &TaskKind, peaks: &[Peak]) -> Peak {
+    let mut all = Peak::new();
+    for (tier, bytes) in kind.bodies().into_iter().flat_map(|id| &peaks[id.index()]) {
+        let most = all.entry(*tier).or_default();
+        *most = (*most).max(*bytes);
+    }
+    all
+}
+
+/// What lives how long in each tier: what the body owns, and what its tasks need of their own while they run.
+pub(crate) fn lives(
+    template: &Template,
+    body: &Body,
+    bytes: &dyn Fn(ResourceId) -> u64,
+    own: &dyn Fn(&Task) -> Peak,
+) -> BTreeMap<Tier, Vec<Life>> {
+    let mut of: BTreeMap<ResourceId, Life> = BTreeMap::new();
+    let mut all: BTreeMap<Tier, Vec<Life>> = BTreeMap::new();
+    for (id, task) in &body.tasks {
+        let index = id.index();
+        for access in &task.accesses {
+            let resource = &template.resources[access.resource];
+            if resource.owner != Owner::Owned || body.externals.binary_search(&access.resource).is_ok() {
+                continue;
+            }
+            let fresh = || Life { bytes: bytes(access.resource), writers: Vec::new(), release: None };
+            let life = of.entry(access.resource).or_insert_with(fresh);
+            if task.kind == TaskKind::Release {
+                life.release = Some(index);
+            } else if access.mode.writes() && life.writers.last() != Some(&index) {
+                life.writers.push(index);
+            }
+        }
+        for (tier, bytes) in own(task) {
+            all.entry(tier).or_default().push(Life { bytes, writers: vec![index], release: Some(index) });
+        }
+    }
+    for (id, life) in of {
+        if !life.writers.is_empty() {
+            all.entry(template.resources[id].tier).or_default().push(life);
+        }
+    }
+    all
 }
 
 #[cfg(test)]

@@ -163,11 +163,19 @@ impl<'a> Node<'a> {
     /// # Errors
     /// Another kind of value, a missing key, an unknown key.
     pub fn keys(&self, names: &[&str]) -> Result<()> {
+        self.keys_and(names, &[])
+    }
+
+    /// The same with keys that may be missing.
+    ///
+    /// # Errors
+    /// As [`keys`](Self::keys).
+    pub fn keys_and(&self, names: &[&str], optional: &[&str]) -> Result<()> {
         let Value::Object(map) = self.value else { return Err(self.wrong_type("an object")) };
         if let Some(name) = names.iter().find(|name| !map.contains_key(**name)) {
             return Err(self.refuse(JsonProblem::Missing((*name).to_owned())));
         }
-        match map.keys().find(|key| !names.contains(&key.as_str())) {
+        match map.keys().find(|key| !names.contains(&key.as_str()) && !optional.contains(&key.as_str())) {
             Some(key) => Err(self.refuse(JsonProblem::Unknown(key.clone()))),
             None => Ok(()),
         }

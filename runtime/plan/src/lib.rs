@@ -13,6 +13,7 @@ pub mod hazard;
 pub mod instantiate;
 pub mod json;
 pub mod passes;
+mod peak;
 mod print;
 mod relation;
 #[cfg(test)]

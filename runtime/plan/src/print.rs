@@ -40,8 +40,11 @@ impl Template {
             if task.phase == Phase::Materialize {
                 f.write_str(" phase materialize")?;
             }
-            for (i, earlier) in task.after.iter().enumerate() {
-                write!(f, "{}{}", if i == 0 { " after " } else { ", " }, body.tasks[*earlier].name)?;
+            for (word, earlier) in [("after", &task.after), ("room after", &task.room_after)] {
+                for (i, earlier) in earlier.iter().enumerate() {
+                    let before = if i == 0 { format!(" {word} ") } else { ", ".into() };
+                    write!(f, "{before}{}", body.tasks[*earlier].name)?;
+                }
             }
             writeln!(f)?;
         }
@@ -50,8 +53,8 @@ impl Template {
 
     /// `role parameter=%resource@scheme/part`; the parameter only where it is called otherwise.
     fn argument(&self, task: &Task, arg: &Arg) -> String {
-        let name = &self.resources[arg.resource].name;
-        let parameter = if arg.parameter == *name { String::new() } else { format!("{}=", arg.parameter) };
+        let name = self.resources[arg.resource].label();
+        let parameter = if arg.parameter == name { String::new() } else { format!("{}=", arg.parameter) };
         let own = task.accesses.iter().filter(|access| access.resource == arg.resource);
         let parts = own.filter_map(|access| access.partition.as_ref());
         let parts: String = parts.map(|Partition { scheme, part }| format!("@{scheme}/{part}")).collect();
@@ -59,7 +62,7 @@ impl Template {
     }
 
     fn action(&self, kind: &TaskKind) -> String {
-        let name = |id: ResourceId| self.resources[id].name.as_str();
+        let name = |id: ResourceId| self.resources[id].label();
         let body = |id: BodyId| self.bodies[id].name.as_str();
         let count = |count: &Count| match count {
             Count::Const(value) => value.to_string(),

@@ -8,7 +8,7 @@ pub(crate) fn resource(name: &str, owner: Owner, dtype: DType, shape: &[&str]) -
     let shape: Vec<SizeExpr> = shape.iter().map(|extent| SizeExpr::parse(extent).unwrap()).collect();
     let bytes = SizeExpr::Const(dtype.bytes() as i64);
     let capacity = shape.iter().fold(bytes, |all, extent| SizeExpr::Mul(Box::new(all), Box::new(extent.clone())));
-    Resource { name: name.into(), tier: Tier::Ram, owner, dtype, shape, capacity, layout: "contiguous".into() }
+    Resource { name: name.into(), tier: Tier::Ram, copy: 1, owner, dtype, shape, capacity, layout: "contiguous".into() }
 }
 
 pub(crate) fn kernel(name: &str, uses: &[(&str, ResourceId, Mode)]) -> Task {
@@ -29,6 +29,7 @@ pub(crate) fn task(name: &str, kind: TaskKind, uses: &[(&str, ResourceId, Mode)]
         kind,
         phase: Phase::Execute,
         after: Vec::new(),
+        room_after: Vec::new(),
         args: uses.iter().map(arg).collect(),
         accesses: uses.iter().map(access).collect(),
     }

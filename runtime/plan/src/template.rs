@@ -45,6 +45,8 @@ pub struct Resource {
     pub name: String,
     /// Where it lives.
     pub tier: Tier,
+    /// Which one it is of the instances that this value has there, one after the other: from 1.
+    pub copy: u32,
     /// Who allocates and releases it.
     pub owner: Owner,
     /// Type of one element.
@@ -92,6 +94,8 @@ pub struct Task {
     pub phase: Phase,
     /// Tasks that must be complete before it starts, sorted.
     pub after: Vec<TaskId>,
+    /// Tasks that it waits for only because they make room for what it is the first to write, sorted; none is in `after`.
+    pub room_after: Vec<TaskId>,
     /// What it is given, by parameter name.
     pub args: Vec<Arg>,
     /// What it touches.
@@ -299,9 +303,17 @@ pub struct Partition {
 }
 
 impl Resource {
-    /// The name of its instance in a document, `T@ram:host:0`.
+    /// The name of its instance in a document: `T@ram:host:0`, and `T@ram:host:0#2` when the value comes back there.
     pub fn binding(&self) -> String {
-        format!("{}@{}:{}", self.name, self.tier.name(), self.device())
+        let nth = if self.copy > 1 { format!("#{}", self.copy) } else { String::new() };
+        format!("{}@{}:{}{nth}", self.name, self.tier.name(), self.device())
+    }
+
+    /// How tasks are printed to use it: the name, and what tells it from the value's first instance in main memory.
+    pub fn label(&self) -> String {
+        let tier = if self.tier == Tier::Ram { String::new() } else { format!("@{}", self.tier.name()) };
+        let nth = if self.copy > 1 { format!("#{}", self.copy) } else { String::new() };
+        format!("{}{tier}{nth}", self.name)
     }
 
     /// The device that holds it.
@@ -311,6 +323,15 @@ impl Resource {
             Tier::HostPinned | Tier::Ram | Tier::Nvme => "host:0",
             Tier::Remote => "mesh",
         }
+    }
+}
+
+impl Task {
+    /// All tasks that it waits for, ascending.
+    pub fn waits_for(&self) -> Vec<TaskId> {
+        let mut all: Vec<TaskId> = self.after.iter().chain(&self.room_after).copied().collect();
+        all.sort_unstable();
+        all
     }
 }
 

@@ -9,6 +9,9 @@ use tiga_abi::Tier;
 /// The version of the stored form.
 pub const TEMPLATE_SCHEMA: &str = "tiga.plan-template.v1";
 
+/// Instances that one value may have in a tier, one after the other.
+const MAX_COPIES: usize = 1 << 24;
+
 type Result<T> = std::result::Result<T, JsonError>;
 
 const OWNERS: &[(&str, Owner)] =
@@ -130,7 +133,7 @@ impl Limits {
 }
 
 fn write_resource(resource: &Resource) -> Value {
-    json!({
+    let mut tree = json!({
         "name": resource.name,
         "tier": resource.tier.name(),
         "owner": resource.owner.name(),
@@ -138,14 +141,19 @@ fn write_resource(resource: &Resource) -> Value {
         "shape": resource.shape.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "capacity": resource.capacity.to_string(),
         "layout": resource.layout,
-    })
+    });
+    if resource.copy > 1 {
+        tree["copy"] = json!(resource.copy);
+    }
+    tree
 }
 
 fn read_resource(node: Node<'_>) -> Result<Resource> {
-    node.keys(&["name", "tier", "owner", "dtype", "shape", "capacity", "layout"])?;
+    node.keys_and(&["name", "tier", "owner", "dtype", "shape", "capacity", "layout"], &["copy"])?;
     Ok(Resource {
         name: node.get("name")?.name()?,
         tier: node.get("tier")?.choice(TIERS)?,
+        copy: node.find("copy").map_or(Ok(1), |copy| copy.index(MAX_COPIES))?,
         owner: node.get("owner")?.choice(OWNERS)?,
         dtype: node.get("dtype")?.dtype()?,
         shape: node.get("shape")?.list(|extent| extent.size())?,
@@ -179,23 +187,30 @@ fn write_task(task: &Task) -> Value {
         None => json!([access.resource.index(), access.mode.name()]),
         Some(Partition { scheme, part }) => json!([access.resource.index(), access.mode.name(), scheme, part]),
     });
-    json!({
+    let tasks = |list: &[TaskId]| list.iter().map(|id| id.index()).collect::<Vec<_>>();
+    let mut tree = json!({
         "name": task.name,
         "kind": write_kind(&task.kind),
         "phase": task.phase.name(),
-        "after": task.after.iter().map(|id| id.index()).collect::<Vec<_>>(),
+        "after": tasks(&task.after),
         "args": args.collect::<Vec<_>>(),
         "accesses": accesses.collect::<Vec<_>>(),
-    })
+    });
+    if !task.room_after.is_empty() {
+        tree["room_after"] = json!(tasks(&task.room_after));
+    }
+    tree
 }
 
 fn read_task(node: Node<'_>, limits: Limits, tasks: usize) -> Result<Task> {
-    node.keys(&["name", "kind", "phase", "after", "args", "accesses"])?;
+    node.keys_and(&["name", "kind", "phase", "after", "args", "accesses"], &["room_after"])?;
+    let tasks = |list: Node<'_>| list.list(|id| id.index(tasks).map(TaskId::from_u32));
     Ok(Task {
         name: node.get("name")?.name()?,
         kind: read_kind(node.get("kind")?, limits)?,
         phase: node.get("phase")?.choice(PHASES)?,
-        after: node.get("after")?.list(|id| id.index(tasks).map(TaskId::from_u32))?,
+        after: tasks(node.get("after")?)?,
+        room_after: node.find("room_after").map_or(Ok(Vec::new()), tasks)?,
         args: node.get("args")?.list(|arg| {
             let [parameter, resource, role] = arg.tuple()?;
             let (parameter, resource) = (parameter.name()?, limits.resource(resource)?);

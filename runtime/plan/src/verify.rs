@@ -179,7 +179,10 @@ fn handles(template: &Template, body: &Body) -> Result<(), Rule> {
     let nested = |id: BodyId| inside(template.bodies.is_valid(id), id.to_string());
     body.externals.iter().copied().try_for_each(resource)?;
     for task in body.tasks.values() {
-        task.after.iter().try_for_each(|id| inside(body.tasks.is_valid(*id), id.to_string()))?;
+        task.after
+            .iter()
+            .chain(&task.room_after)
+            .try_for_each(|id| inside(body.tasks.is_valid(*id), id.to_string()))?;
         let args = task.args.iter().map(|arg| arg.resource);
         args.chain(task.accesses.iter().map(|access| access.resource)).try_for_each(resource)?;
         match &task.kind {
@@ -308,12 +311,16 @@ impl Check<'_> {
     }
 
     fn order(&self, id: TaskId, task: &Task) -> Result<(), Rule> {
-        let mut last = None;
-        for &earlier in &task.after {
-            if earlier >= id || last.is_some_and(|last| last >= earlier) {
+        let all = task.waits_for();
+        for list in [&task.after, &task.room_after, &all] {
+            if let Some(pair) = list.windows(2).find(|pair| pair[0] >= pair[1]) {
+                return Err(Rule::After(pair[1]));
+            }
+        }
+        for earlier in all {
+            if earlier >= id {
                 return Err(Rule::After(earlier));
             }
-            last = Some(earlier);
             let other = &self.body.tasks[earlier];
             if task.phase == Phase::Materialize && other.phase == Phase::Execute {
                 return Err(Rule::Phase(other.name.clone()));

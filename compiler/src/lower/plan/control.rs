@@ -146,6 +146,7 @@ impl Planner<'_> {
             kind: TaskKind::Loop { body: inner, rotate, trip },
             phase: Phase::Execute,
             after: Vec::new(),
+            room_after: Vec::new(),
             args: Vec::new(),
             accesses: Vec::new(),
         });
@@ -189,6 +190,7 @@ impl Planner<'_> {
             kind: TaskKind::Branch { condition, then_body: sides[0], else_body: sides[1] },
             phase: Phase::Execute,
             after: Vec::new(),
+            room_after: Vec::new(),
             args: Vec::new(),
             accesses: vec![access(condition, Mode::Read, None)],
         });

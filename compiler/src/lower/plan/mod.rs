@@ -242,6 +242,7 @@ impl<'a> Planner<'a> {
         self.template.resources.push(Resource {
             name: name.into(),
             tier: Tier::Ram,
+            copy: 1,
             owner,
             dtype,
             shape,

@@ -20,6 +20,7 @@ impl Planner<'_> {
             kind: TaskKind::Copy,
             phase: Phase::Execute,
             after: Vec::new(),
+            room_after: Vec::new(),
             args: vec![arg("source", source, Role::Param), arg("destination", destination, Role::Out)],
             accesses: vec![access(source, Mode::Read, None), access(destination, Mode::Write, None)],
         });
@@ -59,6 +60,7 @@ impl Planner<'_> {
             kind: TaskKind::Kernel { symbol: set.source.to_string(), relation, units },
             phase: Phase::Execute,
             after: Vec::new(),
+            room_after: Vec::new(),
             args,
             accesses,
         });
@@ -229,6 +231,7 @@ fn builder(kind: TaskKind, name: String, args: Vec<(String, ResourceId, Mode)>) 
         kind,
         phase: Phase::Materialize,
         after: Vec::new(),
+        room_after: Vec::new(),
         args: args.into_iter().map(arg).collect(),
         accesses: accessed.into_iter().map(|(resource, mode)| access(resource, mode, None)).collect(),
     }

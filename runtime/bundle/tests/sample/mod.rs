@@ -25,11 +25,11 @@ pub fn plan() -> Template {
     };
     let kind = TaskKind::Kernel { symbol: "heat.0".into(), relation: Some("g".into()), units: Units::Rows(size("D")) };
     let (name, phase) = ("k:0".into(), Phase::Execute);
-    let mut task = Task { name, kind, phase, after: vec![], args: vec![], accesses: vec![] };
+    let mut task = Task { name, kind, phase, after: vec![], room_after: vec![], args: vec![], accesses: vec![] };
     for (name, dtype, shape, capacity, role, mode) in arrays {
         let (shape, capacity, layout) = (vec![size(shape)], size(capacity), "contiguous".into());
         let (owner, tier) = (Owner::Borrowed, Tier::Ram);
-        let resource = Resource { name: name.into(), tier, owner, dtype, shape, capacity, layout };
+        let resource = Resource { name: name.into(), tier, copy: 1, owner, dtype, shape, capacity, layout };
         let resource = template.resources.push(resource);
         task.args.push(Arg { parameter: name.into(), resource, role });
         task.accesses.push(Access { resource, mode, partition: None });

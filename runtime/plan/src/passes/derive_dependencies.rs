@@ -12,7 +12,8 @@ pub fn derive_dependencies(template: &mut Template) {
     template.bodies.values_mut().chain([&mut template.root]).for_each(derive);
 }
 
-fn derive(body: &mut Body) {
+/// The same for one body.
+pub(crate) fn derive(body: &mut Body) {
     let touches = touches(body);
     let mut fronts = Fronts::default();
     let mut waits: Vec<Vec<usize>> = Vec::with_capacity(body.tasks.len());

@@ -10,12 +10,12 @@ pub fn insert_joins(template: &mut Template) {
 }
 
 fn join(body: &mut Body) {
-    let waited_for: BTreeSet<_> = body.tasks.values().flat_map(|task| task.after.iter().copied()).collect();
+    let waited_for: BTreeSet<_> = body.tasks.values().flat_map(Task::waits_for).collect();
     let last: Vec<_> = body.tasks.keys().filter(|id| !waited_for.contains(id)).collect();
     if last.len() < 2 {
         return;
     }
     let Some(name) = fresh_names(body, "join").next() else { return };
     let (phase, args, accesses) = (Phase::Execute, Vec::new(), Vec::new());
-    body.tasks.push(Task { name, kind: TaskKind::Join, phase, after: last, args, accesses });
+    body.tasks.push(Task { name, kind: TaskKind::Join, phase, after: last, room_after: Vec::new(), args, accesses });
 }

@@ -34,18 +34,14 @@ fn release(body: &mut Body, owned: &dyn Fn(ResourceId) -> bool) {
     let mut names = fresh_names(body, "release");
     let mut moved: Vec<TaskId> = Vec::with_capacity(body.tasks.len());
     for (id, mut task) in std::mem::take(&mut body.tasks) {
-        task.after = task.after.iter().map(|earlier| moved[earlier.index()]).collect();
+        for earlier in task.after.iter_mut().chain(&mut task.room_after) {
+            *earlier = moved[earlier.index()];
+        }
         moved.push(body.tasks.push(task));
         for resource in by_last_use.get(&id.index()).into_iter().flatten() {
             let after = latest(uses[resource].clone(), &waits).into_iter().map(|task| moved[task]).collect();
-            body.tasks.push(Task {
-                name: names.next().expect("there is always another name"),
-                kind: TaskKind::Release,
-                phase: Phase::Execute,
-                after,
-                args: vec![Arg { parameter: "instance".into(), resource: *resource, role: Role::Scratch }],
-                accesses: vec![Access { resource: *resource, mode: Mode::ReadWrite, partition: None }],
-            });
+            let name = names.next().expect("there is always another name");
+            body.tasks.push(Task { after, ..Task::release(name, *resource) });
         }
     }
 }

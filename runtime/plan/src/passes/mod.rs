@@ -4,11 +4,13 @@ mod close_bodies;
 mod derive_dependencies;
 mod insert_joins;
 mod insert_releases;
+mod schedule_spills;
 
 pub use close_bodies::close_bodies;
 pub use derive_dependencies::derive_dependencies;
 pub use insert_joins::insert_joins;
 pub use insert_releases::insert_releases;
+pub use schedule_spills::{Budgets, Room, SpillError, TooSmall, schedule_spills};
 
 use crate::template::{Body, Template};
 use crate::verify::Violation;
@@ -63,7 +65,7 @@ pub fn complete(template: &mut Template) -> Result<(), PassError> {
 
 /// What each task of a body waits for, by index.
 pub(crate) fn waits(body: &Body) -> Vec<Vec<usize>> {
-    body.tasks.values().map(|task| task.after.iter().map(|id| id.index()).collect()).collect()
+    body.tasks.values().map(|task| task.waits_for().into_iter().map(|id| id.index()).collect()).collect()
 }
 
 /// The tasks among `candidates` that no other candidate waits for, directly or not, ascending.
@@ -90,7 +92,7 @@ fn latest(candidates: BTreeSet<usize>, waits: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// `<kind>:<ordinal>` with the first ordinals that no task of the body has.
-fn fresh_names(body: &Body, kind: &str) -> impl Iterator<Item = String> + use<> {
+pub(crate) fn fresh_names(body: &Body, kind: &str) -> impl Iterator<Item = String> + use<> {
     let taken: BTreeSet<String> = body.tasks.values().map(|task| task.name.clone()).collect();
     let kind = kind.to_owned();
     (0..).map(move |ordinal: usize| format!("{kind}:{ordinal}")).filter(move |name| !taken.contains(name))

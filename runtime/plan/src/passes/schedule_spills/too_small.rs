@@ -1,0 +1,118 @@
+//! The refusal of a budget: the smallest that would do, and what asks for it.
+
+use super::model::{Model, Step};
+use super::{Fit, SpillError};
+use crate::instantiate::Peak;
+use crate::template::*;
+use std::collections::BTreeMap;
+use std::fmt;
+use tiga_abi::Tier;
+
+/// A budget of main memory that no schedule was found for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooSmall {
+    /// The program.
+    pub program: String,
+    /// What was allowed.
+    pub budget: u64,
+    /// What storage was allowed; `None` without limit.
+    pub storage: Option<u64>,
+    /// The smallest that would do.
+    pub smallest: u64,
+    /// The task that needs most at once.
+    pub task: String,
+    /// What it needs, the largest first: the name of a value, or what else takes memory, and its bytes.
+    pub pinned: Vec<(String, u64)>,
+}
+
+impl fmt::Display for TooSmall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { program, budget, storage, smallest, task, pinned } = self;
+        write!(f, "`{program}` does not fit into ram={budget}B")?;
+        if let Some(storage) = storage {
+            write!(f, ",nvme={storage}B")?;
+        }
+        write!(f, ": it needs ram={smallest}B at least, as task `{task}` uses at once")?;
+        let mut before = " ";
+        for (name, bytes) in pinned {
+            write!(f, "{before}{name} ({bytes} bytes)")?;
+            before = ", ";
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of main memory without which something cannot run, and for what.
+#[derive(Clone, Debug, Default)]
+struct Least {
+    bytes: u64,
+    task: String,
+    pinned: Vec<(String, u64)>,
+}
+
+impl Fit<'_> {
+    /// Finds the smallest budget that would do, and what asks for it.
+    pub(super) fn too_small(&self, budget: u64) -> SpillError {
+        let Least { bytes, task, mut pinned } = self.least(&self.template.root);
+        let least = bytes.saturating_add(self.derived);
+        if self.derived > 0 {
+            pinned.push(("what is derived of graphs".into(), self.derived));
+        }
+        pinned.retain(|(_, bytes)| *bytes > 0);
+        pinned.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let smallest = if self.within(least).is_some() { least } else { self.enough(least) };
+        let storage = self.room.budgets.get(&Tier::Nvme).copied();
+        let program = self.template.program.clone();
+        SpillError::Small(Box::new(TooSmall { program, budget, storage, smallest, task, pinned }))
+    }
+
+    /// The smallest budget that does where storage is short, too: what cannot leave needs more room.
+    fn enough(&self, least: u64) -> u64 {
+        // All that the plan owns is enough.
+        let mut enough = self.capacities.values().fold(least, |sum, bytes| sum.saturating_add(*bytes));
+        let mut short = least;
+        while enough - short > 1 {
+            let middle = short + (enough - short) / 2;
+            if self.within(middle).is_some() {
+                enough = middle;
+            } else {
+                short = middle;
+            }
+        }
+        enough
+    }
+
+    /// What a body needs at least if all else can leave.
+    fn least(&self, body: &Body) -> Least {
+        let inner: BTreeMap<&str, Least> =
+            body.tasks.values().map(|task| (task.name.as_str(), self.least_of(task))).collect();
+        let own = |task: &Task| Peak::from([(Tier::Ram, inner.get(&*task.name).map_or(0, |own| own.bytes))]);
+        let model = Model::new(self.template, body, &|id| self.capacities[id], &own);
+        let Some(step) = model.widest() else { return Least::default() };
+        self.widest(&model, step, inner.get(&*body.tasks[step.task].name))
+    }
+
+    /// What a task needs of its own.
+    fn least_of(&self, task: &Task) -> Least {
+        match &task.kind {
+            TaskKind::Kernel { symbol, .. } => {
+                let bytes = (self.room.scratch)(symbol);
+                Least { bytes, task: task.name.clone(), pinned: vec![("its scratch memory".into(), bytes)] }
+            }
+            kind => {
+                let bodies = kind.bodies().into_iter().map(|id| self.least(&self.template.bodies[id]));
+                let most = bodies.max_by_key(|least| least.bytes).unwrap_or_default();
+                if most.task.is_empty() { Least { task: task.name.clone(), ..most } } else { most }
+            }
+        }
+    }
+
+    fn widest(&self, model: &Model, step: &Step, own: Option<&Least>) -> Least {
+        let Least { task, mut pinned, .. } = own.cloned().unwrap_or_default();
+        for value in &step.uses {
+            let value = &model.values[*value];
+            pinned.push((format!("`{}`", self.template.resources[value.resource].label()), value.bytes));
+        }
+        Least { bytes: model.working_set(step), task, pinned }
+    }
+}
