@@ -5,7 +5,7 @@
 //! - a body is run by exactly one task, which stands in a later body or in the root
 //! - what a body uses without listing it in `externals` is owned, and owned by that body alone
 //! - the accesses of a loop or branch contain those of its bodies, rotating handles excepted
-//! - a rotation joins four arrays of one type; a condition is a boolean scalar that the body rewrites
+//! - a rotation joins four arrays of one type and tier; a condition is a boolean scalar that the body rewrites
 //! - arguments and accesses name the same resources; reserved kinds have their fixed parameters,
 //!   and no kernel has their symbols
 //! - a release names a resource that this body owns, once, and is no loop's or branch's business
@@ -63,7 +63,7 @@ pub enum Rule {
     #[error("its accesses do not contain those of its body to `{0}`")]
     Hidden(String),
     /// Four arrays that cannot rotate.
-    #[error("`{0}` cannot rotate here: types differ, or a handle is not a borrowed external of the body")]
+    #[error("`{0}` cannot rotate here: types or tiers differ, or a handle is not a borrowed external of the body")]
     Rotation(String),
     /// A condition or count that is not a scalar of the right type, or that the body never rewrites.
     #[error("`{0}` cannot decide how often this runs")]
@@ -368,7 +368,7 @@ impl Check<'_> {
             let Rotation { read, write, a, b } = *rotation;
             let alike = |x: ResourceId| {
                 let (x, a) = (&resources[x], &resources[a]);
-                x.dtype == a.dtype && x.shape == a.shape && x.capacity == a.capacity
+                x.dtype == a.dtype && x.shape == a.shape && x.capacity == a.capacity && x.tier == a.tier
             };
             let handle = |x: ResourceId| resources[x].owner == Owner::Borrowed && externals.binary_search(&x).is_ok();
             if !([read, write, b].into_iter().all(alike) && handle(read) && handle(write)) {

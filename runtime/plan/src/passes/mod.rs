@@ -1,15 +1,21 @@
 //! Passes over a [`Template`]: one row each, run in this order by [`complete`].
 
+mod assign_spaces;
 mod close_bodies;
 mod derive_dependencies;
 mod insert_joins;
 mod insert_releases;
+mod insert_transfers;
+mod reduce_dependencies;
 mod schedule_spills;
 
+pub use assign_spaces::assign_spaces;
 pub use close_bodies::close_bodies;
 pub use derive_dependencies::derive_dependencies;
 pub use insert_joins::insert_joins;
 pub use insert_releases::insert_releases;
+pub use insert_transfers::insert_transfers;
+pub use reduce_dependencies::reduce_dependencies;
 pub use schedule_spills::{Budgets, Room, SpillError, TooSmall, schedule_spills};
 
 use crate::template::{Body, Template};
@@ -24,16 +30,40 @@ pub struct Pass {
     pub name: &'static str,
     /// The rewrite.
     pub run: fn(&mut Template),
-    /// Whether the hazard law holds after it; all other laws always do.
-    pub ordered: bool,
+    /// What holds after it.
+    pub laws: Laws,
+}
+
+/// How many of a template's laws hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Laws {
+    /// Handles are inside their lists.
+    Handles,
+    /// All but the hazard law.
+    Form,
+    /// All.
+    All,
+}
+
+impl Laws {
+    fn check(self, template: &Template) -> Result<(), Violation> {
+        match self {
+            Laws::Handles => template.verify_handles(),
+            Laws::Form => template.verify_form(),
+            Laws::All => template.verify(),
+        }
+    }
 }
 
 /// All passes, in the order in which a compiler's bare list of kernels needs them.
-pub const PASSES: [Pass; 4] = [
-    Pass { name: "close-bodies", run: close_bodies, ordered: false },
-    Pass { name: "derive-dependencies", run: derive_dependencies, ordered: true },
-    Pass { name: "insert-releases", run: insert_releases, ordered: true },
-    Pass { name: "insert-joins", run: insert_joins, ordered: true },
+pub const PASSES: [Pass; 7] = [
+    Pass { name: "assign-spaces", run: assign_spaces, laws: Laws::Handles },
+    Pass { name: "close-bodies", run: close_bodies, laws: Laws::Form },
+    Pass { name: "insert-transfers", run: insert_transfers, laws: Laws::Form },
+    Pass { name: "derive-dependencies", run: derive_dependencies, laws: Laws::All },
+    Pass { name: "insert-releases", run: insert_releases, laws: Laws::All },
+    Pass { name: "insert-joins", run: insert_joins, laws: Laws::All },
+    Pass { name: "reduce-dependencies", run: reduce_dependencies, laws: Laws::All },
 ];
 
 /// A pass left a template that breaks a law.
@@ -52,13 +82,10 @@ pub struct PassError {
 /// The first broken law, and the pass that broke it.
 pub fn complete(template: &mut Template) -> Result<(), PassError> {
     let blame = |pass| move |violation| PassError { pass, violation };
-    template.verify_handles().map_err(blame("the compiler"))?;
+    Laws::Handles.check(template).map_err(blame("the compiler"))?;
     for pass in PASSES {
         (pass.run)(template);
-        template.verify_form().map_err(blame(pass.name))?;
-        if pass.ordered {
-            template.verify_hazards().map_err(blame(pass.name))?;
-        }
+        pass.laws.check(template).map_err(blame(pass.name))?;
     }
     Ok(())
 }

@@ -127,18 +127,8 @@ impl Emit<'_> {
     }
 
     fn transfer(&mut self, source: ResourceId, destination: ResourceId) {
-        let arg = |parameter: &str, resource, role| Arg { parameter: parameter.into(), resource, role };
-        let access = |resource, mode| Access { resource, mode, partition: None };
-        let task = Task {
-            name: self.transfers.next().expect("there is always another name"),
-            kind: TaskKind::Transfer,
-            phase: Phase::Execute,
-            after: Vec::new(),
-            room_after: Vec::new(),
-            args: vec![arg("source", source, Role::Param), arg("destination", destination, Role::Out)],
-            accesses: vec![access(source, Mode::Read), access(destination, Mode::Write)],
-        };
-        self.push(task);
+        let name = self.transfers.next().expect("there is always another name");
+        self.push(Task::transfer(name, source, destination));
     }
 
     fn release(&mut self, instance: ResourceId) {

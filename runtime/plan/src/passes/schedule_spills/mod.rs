@@ -14,7 +14,7 @@ mod tests;
 mod too_small;
 
 use super::derive_dependencies::derive;
-use super::{PassError, insert_joins, waits};
+use super::{PassError, insert_joins, reduce_dependencies, waits};
 use crate::dag::Dag;
 use crate::instantiate::{InstantiateError, Peak, lives};
 use crate::peak::in_any_order;
@@ -79,6 +79,7 @@ pub fn schedule_spills(template: &Template, room: Room<'_>) -> Result<Template, 
 fn complete(mut fitted: Template, before: &Template) -> Result<Template, SpillError> {
     if fitted != *before {
         insert_joins(&mut fitted);
+        reduce_dependencies(&mut fitted);
         fitted.verify().map_err(|violation| PassError { pass: "schedule-spills", violation })?;
     }
     Ok(fitted)
