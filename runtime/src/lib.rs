@@ -36,8 +36,11 @@ pub use context::{Context, UnitOrder};
 pub use error::{Origin, PlanProblem, RuntimeError};
 pub use graph::Graph;
 pub use hooks::{LogLevel, Progress};
-pub use memory::Allocator;
+pub use memory::{
+    Allocator, BufferedBecause, Cleaned, Completion, Hierarchy, HierarchyOptions, Identity, Instance, IoOperation,
+    MemoryError, Request, Storage, WantedStorage,
+};
 pub use prepared::Prepared;
-pub use tiga_abi::DType;
+pub use tiga_abi::{DType, Device, DeviceError, DeviceKind, Tier, TierError};
 pub use tiga_formats::{Csr, Indices};
 pub use trace::{Launched, Span, TaskKind, Work};

@@ -15,6 +15,9 @@ use tiga_formats::Limits;
 /// Alignment of all memory the runtime allocates.
 const ALIGN: usize = 64;
 
+/// A page, and what direct input and output is aligned to.
+pub(crate) const PAGE: usize = 4096;
+
 /// A huge page.
 const HUGE_PAGE: usize = 2 << 20;
 
@@ -87,6 +90,17 @@ impl Memory {
             None => (NonNull::new(unsafe { alloc_zeroed(layout) })?, Owner::Process),
         };
         Some(Self { address, layout, owner })
+    }
+
+    /// `bytes` zeroed bytes that begin with a page and end with one: files are read into them without a copy.
+    pub(crate) fn pages(bytes: usize) -> Option<Self> {
+        let layout = Layout::from_size_align(bytes.checked_next_multiple_of(PAGE)?, PAGE).ok()?;
+        match bytes {
+            0 => Self::new(0, None),
+            LARGE.. => map(bytes),
+            // SAFETY: the layout is not empty.
+            _ => Some(Self { address: NonNull::new(unsafe { alloc_zeroed(layout) })?, layout, owner: Owner::Process }),
+        }
     }
 
     pub(crate) fn address(&self) -> *mut u8 {
