@@ -4,15 +4,18 @@ use crate::admit::{check_instances, check_peak};
 use crate::bindings::{Bindings, tensor};
 use crate::bundle::list;
 use crate::execute::{Execution, begins, derive, footprint};
+use crate::fit::Fitted;
 use crate::frame::Frame;
 use crate::hooks::ProgressSink;
 use crate::prepared::Held;
 use crate::sizes::Place;
 use crate::steps::Steps;
-use crate::{ArrayMut, ArrayRef, Bundle, CancelToken, Context, Graph, LogLevel, Progress, RuntimeError};
+use crate::{
+    ArrayMut, ArrayRef, Bundle, CancelToken, Context, Graph, Hierarchy, LogLevel, MemoryUse, Progress, RuntimeError,
+};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use tiga_abi::DType;
+use tiga_abi::{DType, Tier};
 use tiga_bundle::{Program, SymbolDecl};
 use tiga_plan::Template;
 
@@ -26,6 +29,9 @@ pub struct Call<'a> {
     pub(crate) held: Option<&'a mut Held>,
     pub(crate) cancel: Option<CancelToken>,
     pub(crate) progress: Option<ProgressSink>,
+    /// The plan as it was made to fit for the last run in a hierarchy, and what that run used.
+    fitted: Option<Arc<Fitted>>,
+    used: Option<MemoryUse>,
     /// The arrays behind the addresses in `bindings`.
     arrays: PhantomData<&'a mut [u8]>,
 }
@@ -82,7 +88,18 @@ impl<'a> Call<'a> {
         bindings: Table<'a>,
         held: Option<&'a mut Held>,
     ) -> Self {
-        Self { bundle, program, plan, bindings, held, cancel: None, progress: None, arrays: PhantomData }
+        Self {
+            bundle,
+            program,
+            plan,
+            bindings,
+            held,
+            cancel: None,
+            progress: None,
+            fitted: None,
+            used: None,
+            arrays: PhantomData,
+        }
     }
 
     /// Binds a graph.
@@ -192,11 +209,15 @@ impl<'a> Call<'a> {
         bindings.check_outputs(program)?;
         bindings.sizes.finish(program)?;
         bindings.check_overlap(program)?;
+        if let Some(hierarchy) = &context.hierarchy {
+            return self.run_in_tiers(context, hierarchy);
+        }
         // The kernels are loaded when the plan is known to be sound.
         let Some(held) = self.held.take() else {
             let (peak, steps) = (self.prove()?, self.steps()?);
             context.log(LogLevel::Info, || begins(self, context, peak));
-            return Execution::new(self, steps, context, &mut Frame::new(self.plan, steps), None)?.run();
+            let mut frame = Frame::new(self.plan, steps);
+            return Execution::new(self, (self.plan, steps), context, &mut frame, None)?.run();
         };
         let outcome = self.run_held(held, context);
         held.frame.clear();
@@ -204,11 +225,40 @@ impl<'a> Call<'a> {
         outcome
     }
 
+    /// Runs in a hierarchy, by a plan that fits its budgets.
+    fn run_in_tiers(&mut self, context: &Context, hierarchy: &Hierarchy) -> Result<(), RuntimeError> {
+        if self.held.is_some() {
+            return Err(RuntimeError::PreparedTiers(self.program.name.clone()));
+        }
+        let known = self.fitted.take().filter(|fitted| fitted.serves(context, hierarchy));
+        let fitted = match known {
+            Some(fitted) => fitted,
+            None => Fitted::new(self.bundle, self.program, self.plan, self.bindings.get(), context, hierarchy)?,
+        };
+        let expected = fitted.expected(context.tasks);
+        let peak = expected.tiers.get(&Tier::Ram).map_or(0, |tier| tier.predicted);
+        check_peak(&fitted.plan, peak, &|size| self.bindings.get().sizes.get(self.program, size))?;
+        context.log(LogLevel::Info, || begins(self, context, peak));
+        let mut frame = Frame::new(&fitted.plan, &fitted.steps);
+        let execution = Execution::new(self, (&fitted.plan, &fitted.steps), context, &mut frame, None)?;
+        let mut execution = execution.in_hierarchy(hierarchy, expected)?;
+        let outcome = execution.run();
+        let used = execution.memory_use();
+        drop(execution);
+        (self.used, self.fitted) = (used, Some(fitted));
+        outcome
+    }
+
+    /// What the last run used, if it was one in a hierarchy.
+    pub fn memory_use(&self) -> Option<&MemoryUse> {
+        self.used.as_ref()
+    }
+
     /// Runs in the memory of a prepared program.
     fn run_held(&self, held: &mut Held, context: &Context) -> Result<(), RuntimeError> {
         held.admit(self.program, &self.bindings.get().sizes, context)?;
         context.log(LogLevel::Info, || begins(self, context, held.memory.bytes()));
-        Execution::new(self, self.steps()?, context, &mut held.frame, Some(&held.memory))?.run()
+        Execution::new(self, (self.plan, self.steps()?), context, &mut held.frame, Some(&held.memory))?.run()
     }
 
     /// Proves that the plan may run at these sizes, once for them, and that there is room for what it owns: gives the

@@ -3,7 +3,7 @@
 use crate::hooks::Log;
 use crate::trace::{Span, Trace};
 use crate::workers::Workers;
-use crate::{Allocator, LogLevel, RuntimeError};
+use crate::{Allocator, Hierarchy, LogLevel, RuntimeError, TaskOrder};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The order in which units are handed to workers. Nothing of it can show in results.
@@ -21,6 +21,8 @@ pub struct Context {
     pub(crate) workers: Workers,
     pub(crate) order: UnitOrder,
     pub(crate) allocator: Option<Arc<dyn Allocator>>,
+    pub(crate) hierarchy: Option<Arc<Hierarchy>>,
+    pub(crate) tasks: TaskOrder,
     pub(crate) log: Option<Log>,
     pub(crate) trace: Option<Trace>,
 }
@@ -41,7 +43,15 @@ impl Context {
     }
 
     fn with_workers(workers: Workers) -> Self {
-        Self { workers, order: UnitOrder::Ascending, allocator: None, log: None, trace: None }
+        Self {
+            workers,
+            order: UnitOrder::Ascending,
+            allocator: None,
+            hierarchy: None,
+            tasks: TaskOrder::Free,
+            log: None,
+            trace: None,
+        }
     }
 
     /// The same with another order of units.
@@ -54,6 +64,25 @@ impl Context {
     /// and does not come from there.
     pub fn with_allocator(mut self, allocator: Arc<dyn Allocator>) -> Self {
         self.allocator = Some(allocator);
+        self
+    }
+
+    /// The same with memory in tiers: what plans own are instances in this hierarchy, and plans are made to fit into
+    /// its budgets, by copies that leave main memory and come back. An allocator is not asked then. Prepared programs
+    /// refuse to run here: they have their memory already.
+    pub fn with_hierarchy(mut self, hierarchy: Arc<Hierarchy>) -> Self {
+        self.hierarchy = Some(hierarchy);
+        self
+    }
+
+    /// The memory in tiers, if there is any.
+    pub fn hierarchy(&self) -> Option<&Hierarchy> {
+        self.hierarchy.as_deref()
+    }
+
+    /// The same with another order of tasks, where memory has tiers.
+    pub fn with_task_order(mut self, order: TaskOrder) -> Self {
+        self.tasks = order;
         self
     }
 

@@ -213,6 +213,15 @@ pub enum RuntimeError {
         /// Bytes that the machine has to give.
         available: u64,
     },
+    /// Budgets that no schedule was found for.
+    #[error("{0}")]
+    Budget(Box<tiga_plan::passes::TooSmall>),
+    /// Memory in tiers refused or failed.
+    #[error(transparent)]
+    Tiers(#[from] crate::MemoryError),
+    /// A prepared program on a context whose memory has tiers.
+    #[error("`{0}` is prepared: its memory is there already, and no hierarchy may hold it")]
+    PreparedTiers(String),
     /// The host's allocator refused.
     #[error("the host's allocator gave no {bytes} bytes, aligned to 64, for {what}")]
     Allocator {
@@ -314,8 +323,11 @@ pub enum PlanProblem {
     /// A resource read before anything was written.
     #[error("`{0}` is used before it is written")]
     Unwritten(String),
+    /// Tasks that wait for each other, or for a transfer that nobody has begun.
+    #[error("nothing of `{0}` can start")]
+    Stuck(String),
     /// A kind of task that this runtime does not run.
-    #[error("task `{0}` is of a kind that is not supported yet")]
+    #[error("task `{0}` is a transfer, and the context has no memory in tiers")]
     Task(String),
     /// A rotating array that is not the plan's own.
     #[error("`{0}` rotates in a loop, but is not the plan's own")]
@@ -331,6 +343,9 @@ pub enum PlanProblem {
         /// An input, a graph, or something derived from it.
         resource: String,
     },
+    /// It breaks a law after it was made to fit: our bug.
+    #[error(transparent)]
+    Broken(#[from] tiga_plan::passes::PassError),
     /// A size that its documents cannot hold.
     #[error(transparent)]
     Size(#[from] tiga_plan::instantiate::InstantiateError),

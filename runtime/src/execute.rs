@@ -1,6 +1,8 @@
 //! Executes a plan: tasks in order, loops by rotation, memory at its first writer and until its release.
 #![allow(unsafe_code)]
 
+mod tiers;
+
 use crate::admit::describe;
 use crate::bindings::Bindings;
 use crate::call::{Call, Footprint};
@@ -9,6 +11,7 @@ use crate::error::PlanProblem;
 use crate::frame::{Deriving, Frame, Refused, Slot, division, rows};
 use crate::hooks::{LogLevel, Progress};
 use crate::launch::{Halt, Launch, Scratch};
+use crate::managed::Managed;
 use crate::memory::{Memory, check_room};
 use crate::prepared::HeldMemory;
 use crate::steps::{Source, Step, Steps};
@@ -18,7 +21,7 @@ use cranelift_entity::EntityRef;
 use std::time::Instant;
 use tiga_bundle::Program;
 use tiga_formats::Limits;
-use tiga_plan::{Body, BodyId, Count, Owner, ResourceId, Rotation, Task, TaskKind, Template, Trip, Units};
+use tiga_plan::{Body, BodyId, Count, Owner, ResourceId, Rotation, Task, TaskId, TaskKind, Template, Trip, Units};
 
 /// One run of a plan.
 pub(crate) struct Execution<'c, 'a> {
@@ -26,9 +29,11 @@ pub(crate) struct Execution<'c, 'a> {
     bindings: &'c Bindings,
     context: &'c Context,
     program: &'a Program,
-    plan: &'a Template,
-    steps: &'a Steps,
+    plan: &'c Template,
+    steps: &'c Steps,
     frame: &'c mut Frame,
+    /// Memory in tiers, if the context has them.
+    managed: Option<Managed<'c>>,
     /// The memory of a prepared program: nothing else may be allocated.
     held: Option<&'c HeldMemory>,
     /// Tasks done, and how many there can be at most, if anyone wants to know.
@@ -72,15 +77,16 @@ fn error(program: &Program, refused: Refused) -> RuntimeError {
 impl<'c, 'a> Execution<'c, 'a> {
     pub(crate) fn new(
         call: &'c Call<'a>,
-        steps: &'a Steps,
+        (plan, steps): (&'c Template, &'c Steps),
         context: &'c Context,
         frame: &'c mut Frame,
         held: Option<&'c HeldMemory>,
     ) -> Result<Self, RuntimeError> {
-        let (program, plan, bindings) = (call.program, call.plan, call.bindings.get());
+        let (program, bindings) = (call.program, call.bindings.get());
         let at_most = call.progress.as_ref().and_then(|_| tasks_at_most(plan, &plan.root));
+        let (managed, launched) = (None, None);
         let mut execution =
-            Self { call, bindings, context, program, plan, steps, frame, held, done: 0, at_most, launched: None };
+            Self { call, bindings, context, program, plan, steps, frame, managed, held, done: 0, at_most, launched };
         for (number, resource) in plan.resources.values().enumerate() {
             execution.borrow_traced(number, &resource.name)?;
         }
@@ -91,6 +97,10 @@ impl<'c, 'a> Execution<'c, 'a> {
         let (plan, start) = (self.plan, Instant::now());
         let begun = self.context.begin();
         let outcome = self.body(plan.bodies.len());
+        let outcome = match &mut self.managed {
+            Some(managed) => outcome.and(managed.end()),
+            None => outcome,
+        };
         self.context.end(begun, || Work::Run { program: &plan.program });
         outcome?;
         let program = || format!("`{}` is done after {:.3} ms", plan.program, start.elapsed().as_secs_f64() * 1e3);
@@ -143,22 +153,32 @@ impl<'c, 'a> Execution<'c, 'a> {
     fn body(&mut self, number: usize) -> Result<(), RuntimeError> {
         let plan = self.plan;
         let body = if number == plan.bodies.len() { &plan.root } else { &plan.bodies[BodyId::new(number)] };
-        for (id, task) in &body.tasks {
-            self.look()?;
-            let begun = self.context.begin();
-            self.launched = None;
-            let step = self.steps.step(number, id);
-            let outcome = self.allocate_written(task).and_then(|()| self.task(task, step));
-            let kernel = self.launched.take();
-            self.context.end(begun, || Work::Task {
-                task: &task.name,
-                body: &body.name,
-                kind: trace::TaskKind::of(task),
-                kernel,
-            });
-            outcome?;
-            self.report(&task.name);
+        if self.managed.is_some() {
+            return self.body_in_tiers(number, body);
         }
+        for id in body.tasks.keys() {
+            self.one(number, body, id)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a task to its end.
+    fn one(&mut self, number: usize, body: &'c Body, id: TaskId) -> Result<(), RuntimeError> {
+        let task = &body.tasks[id];
+        self.look()?;
+        let begun = self.context.begin();
+        self.launched = None;
+        let step = self.steps.step(number, id);
+        let outcome = self.allocate_written(task).and_then(|()| self.task(task, step));
+        let kernel = self.launched.take();
+        self.context.end(begun, || Work::Task {
+            task: &task.name,
+            body: &body.name,
+            kind: trace::TaskKind::of(task),
+            kernel,
+        });
+        outcome?;
+        self.report(&task.name);
         Ok(())
     }
 
@@ -166,7 +186,7 @@ impl<'c, 'a> Execution<'c, 'a> {
     fn allocate_written(&mut self, task: &Task) -> Result<(), RuntimeError> {
         for access in &task.accesses {
             let resource = &self.plan.resources[access.resource];
-            let absent = self.frame.slots[access.resource.index()].is_none();
+            let absent = !self.frame.holds(access.resource.index());
             if resource.owner == Owner::Owned && absent && access.mode.writes() && task.kind != TaskKind::Release {
                 self.allocate(access.resource)?;
             }
@@ -177,6 +197,13 @@ impl<'c, 'a> Execution<'c, 'a> {
     fn allocate(&mut self, id: ResourceId) -> Result<(), RuntimeError> {
         let (resource, size) = (&self.plan.resources[id], self.size());
         let bytes = resource.capacity.eval(&size)? as usize;
+        if let Some(managed) = &mut self.managed {
+            let instance = managed.allocate(&resource.name, resource.tier, bytes as u64)?;
+            let slot = instance.address().map(|address| Slot { address, bytes });
+            self.frame.slots[id.index()] = slot;
+            self.frame.instances[id.index()] = Some(instance);
+            return Ok(());
+        }
         let what = || describe(resource, &size);
         let slot = match self.held {
             Some(held) => held.slot(id, bytes as u64).map_err(|prepared| RuntimeError::PreparedBytes {
@@ -201,7 +228,7 @@ impl<'c, 'a> Execution<'c, 'a> {
         self.frame.slots[id.index()].ok_or_else(|| self.problem(PlanProblem::Unwritten(name())))
     }
 
-    fn task(&mut self, task: &'a Task, step: Option<&'a Step>) -> Result<(), RuntimeError> {
+    fn task(&mut self, task: &'c Task, step: Option<&'c Step>) -> Result<(), RuntimeError> {
         match &task.kind {
             TaskKind::Kernel { symbol, units, .. } => match step {
                 Some(step) => self.kernel(step, units),
@@ -213,12 +240,7 @@ impl<'c, 'a> Execution<'c, 'a> {
                 self.body(side.index())
             }
             TaskKind::Copy => self.copy(task.args[0].resource, task.args[1].resource),
-            TaskKind::Release => {
-                let number = task.args[0].resource.index();
-                self.frame.slots[number] = None;
-                self.frame.owned[number] = None;
-                Ok(())
-            }
+            TaskKind::Release => self.release(task.args[0].resource),
             // Derived structures were built when the graph's arrays were borrowed.
             TaskKind::Join
             | TaskKind::BuildTranspose { .. }
@@ -228,7 +250,17 @@ impl<'c, 'a> Execution<'c, 'a> {
         }
     }
 
-    fn kernel(&mut self, step: &'a Step, units: &Units) -> Result<(), RuntimeError> {
+    fn release(&mut self, id: ResourceId) -> Result<(), RuntimeError> {
+        let number = id.index();
+        self.frame.slots[number] = None;
+        self.frame.owned[number] = None;
+        match (&mut self.managed, self.frame.instances[number].take()) {
+            (Some(managed), Some(instance)) => managed.release(&instance),
+            _ => Ok(()),
+        }
+    }
+
+    fn kernel(&mut self, step: &'c Step, units: &Units) -> Result<(), RuntimeError> {
         let kernel = &self.call.bundle.manifest().kernels[step.kernel];
         let (symbol, size) = (&kernel.symbol, self.size());
         let variant = kernel.variants.iter().position(|variant| variant.guard.holds(&size));
@@ -250,6 +282,7 @@ impl<'c, 'a> Execution<'c, 'a> {
         let workers = (self.context.threads() as u64).min(count.max(1) as u64);
         let all = bytes.saturating_mul(workers);
         let what = || format!("the scratch memory of kernel `{symbol}` for {workers} threads");
+        let reserved = self.managed.as_mut().map(|managed| managed.scratch(all)).transpose()?;
         let scratch = match self.held {
             Some(held) => held.scratch(bytes).map_err(|prepared| RuntimeError::PreparedBytes {
                 what: what(),
@@ -266,7 +299,9 @@ impl<'c, 'a> Execution<'c, 'a> {
         self.context.log(LogLevel::Debug, || format!("kernel `{symbol}` as `{entry}`: {count} units"));
         let (sym, ptr) = (&self.frame.syms, &self.frame.ptrs);
         let launch = Launch { symbol, kernel: step.entries[variant], sym, ptr, bytes: given, scratch };
-        launch.run(count, self.context, self.call.cancel.as_ref()).map_err(|halt| match halt {
+        let outcome = launch.run(count, self.context, self.call.cancel.as_ref());
+        drop(reserved);
+        outcome.map_err(|halt| match halt {
             Halt::Memory => self.short(all, what()),
             Halt::Cancelled => RuntimeError::Cancelled,
         })
@@ -304,7 +339,7 @@ impl<'c, 'a> Execution<'c, 'a> {
                 if plan.resources[id].owner != Owner::Owned {
                     return Err(self.problem(PlanProblem::Rotation(plan.resources[id].name.clone())));
                 }
-                if self.frame.slots[id.index()].is_none() {
+                if !self.frame.holds(id.index()) {
                     self.allocate(id)?;
                 }
             }
@@ -318,9 +353,8 @@ impl<'c, 'a> Execution<'c, 'a> {
             }
             self.look()?;
             for rotation in rotate {
-                let slots = &mut self.frame.slots;
-                slots[rotation.read.index()] = slots[rotation.a.index()];
-                slots[rotation.write.index()] = slots[rotation.b.index()];
+                self.frame.alias(rotation.read.index(), rotation.a.index());
+                self.frame.alias(rotation.write.index(), rotation.b.index());
             }
             let begun = self.context.begin();
             let outcome = self.body(body.index());
@@ -328,8 +362,7 @@ impl<'c, 'a> Execution<'c, 'a> {
             outcome?;
             for rotation in rotate {
                 // The memory of the two goes the other way round.
-                self.frame.slots.swap(rotation.a.index(), rotation.b.index());
-                self.frame.owned.swap(rotation.a.index(), rotation.b.index());
+                self.frame.swap(rotation.a.index(), rotation.b.index());
             }
             round += 1;
         }

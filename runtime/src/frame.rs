@@ -4,7 +4,7 @@
 use crate::bindings::Bindings;
 use crate::error::PlanProblem;
 use crate::graph::{Derived, Stored, Units as RowUnits};
-use crate::memory::Memory;
+use crate::memory::{Instance, Memory};
 use crate::relations::{self, Key};
 use crate::steps::{Part, Source, Steps};
 use crate::{CancelToken, Graph, RuntimeError};
@@ -26,6 +26,8 @@ pub(crate) struct Frame {
     pub(crate) slots: Vec<Option<Slot>>,
     /// By resource, memory that the run has asked for.
     pub(crate) owned: Vec<Option<Memory>>,
+    /// By resource, the instance that it is, where memory has tiers.
+    pub(crate) instances: Vec<Option<Instance>>,
     /// Keeps derived structures alive while their addresses are in slots.
     rows: Vec<Arc<Stored>>,
     units: Vec<Arc<RowUnits>>,
@@ -54,6 +56,7 @@ impl Frame {
         Self {
             slots: vec![None; resources],
             owned: (0..resources).map(|_| None).collect(),
+            instances: vec![None; resources],
             rows: Vec::with_capacity(parts),
             units: Vec::with_capacity(parts),
             syms: Vec::with_capacity(steps.most_syms),
@@ -65,8 +68,27 @@ impl Frame {
     pub(crate) fn clear(&mut self) {
         self.slots.fill(None);
         self.owned.fill_with(|| None);
+        self.instances.fill(None);
         self.rows.clear();
         self.units.clear();
+    }
+
+    /// Whether a resource has memory.
+    pub(crate) fn holds(&self, number: usize) -> bool {
+        self.slots[number].is_some() || self.instances[number].is_some()
+    }
+
+    /// Two resources exchange their memory.
+    pub(crate) fn swap(&mut self, a: usize, b: usize) {
+        self.slots.swap(a, b);
+        self.owned.swap(a, b);
+        self.instances.swap(a, b);
+    }
+
+    /// A handle stands for the memory of another resource.
+    pub(crate) fn alias(&mut self, handle: usize, of: usize) {
+        self.slots[handle] = self.slots[of];
+        self.instances[handle] = self.instances[of].clone();
     }
 
     /// Says where a borrowed array is, and whether it was made for that.

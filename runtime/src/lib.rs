@@ -12,6 +12,7 @@ mod cancel;
 mod context;
 mod error;
 mod execute;
+mod fit;
 mod float_env;
 mod frame;
 mod graph;
@@ -19,9 +20,11 @@ mod hooks;
 mod keep;
 mod launch;
 mod library;
+mod managed;
 mod memory;
 mod pool;
 mod prepared;
+mod ready;
 mod relations;
 mod sizes;
 mod steps;
@@ -36,11 +39,13 @@ pub use context::{Context, UnitOrder};
 pub use error::{Origin, PlanProblem, RuntimeError};
 pub use graph::Graph;
 pub use hooks::{LogLevel, Progress};
+pub use managed::{MemoryUse, TierUse};
 pub use memory::{
     Allocator, BufferedBecause, Cleaned, Completion, Hierarchy, HierarchyOptions, Identity, Instance, IoOperation,
     MemoryError, Request, Storage, WantedStorage,
 };
 pub use prepared::Prepared;
+pub use ready::TaskOrder;
 pub use tiga_abi::{DType, Device, DeviceError, DeviceKind, Tier, TierError};
 pub use tiga_formats::{Csr, Indices};
 pub use trace::{Launched, Span, TaskKind, Work};

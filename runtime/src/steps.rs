@@ -8,6 +8,7 @@ use crate::relations::Key;
 use cranelift_entity::EntityRef;
 use tiga_abi::KernelFn;
 use tiga_bundle::{Program, Type};
+use tiga_plan::dag::Dag;
 use tiga_plan::{Owner, Relation, ResourceId, Task, TaskId, TaskKind, Template, Units};
 
 /// What a plan's names stand for.
@@ -15,6 +16,8 @@ use tiga_plan::{Owner, Relation, ResourceId, Task, TaskId, TaskKind, Template, U
 pub(crate) struct Steps {
     /// The kernels of each body's tasks by their numbers; the root's come last.
     launches: Vec<Vec<Option<Step>>>,
+    /// The order of each body's tasks; the root's comes last.
+    dags: Vec<Dag>,
     /// Where each resource is that the plan does not own.
     pub(crate) sources: Vec<Option<Source>>,
     /// Relations whose arrays or divisions the plan uses.
@@ -75,21 +78,27 @@ impl Steps {
             let borrowed = matches!(resource.owner, Owner::Borrowed | Owner::Derived);
             sources.push(if borrowed { resolve.source(&resource.name).map_err(problem)? } else { None });
         }
-        let mut launches = Vec::new();
+        let (mut launches, mut dags) = (Vec::new(), Vec::new());
         for body in plan.bodies.values().chain([&plan.root]) {
             let steps = body.tasks.values().map(|task| resolve.step(task));
             launches.push(steps.collect::<Result<Vec<_>, _>>()?);
+            dags.push(body.dag());
         }
         let steps = || launches.iter().flatten().flatten();
         let most_syms = steps().map(|step| step.syms.len()).max().unwrap_or(0);
         let most_ptrs = steps().map(|step| step.ptrs.len()).max().unwrap_or(0);
         let relations = resolve.relations.into_iter().map(|(_, key)| key).collect();
-        Ok(Self { launches, sources, relations, most_syms, most_ptrs })
+        Ok(Self { launches, dags, sources, relations, most_syms, most_ptrs })
     }
 
     /// The kernel of a task, both by their numbers; the root's number follows those of the other bodies.
     pub(crate) fn step(&self, body: usize, task: TaskId) -> Option<&Step> {
         self.launches.get(body)?.get(task.index())?.as_ref()
+    }
+
+    /// The order of a body's tasks.
+    pub(crate) fn dag(&self, body: usize) -> &Dag {
+        &self.dags[body]
     }
 
     /// Of each kernel that the plan launches, its place in the manifest; perhaps several times.

@@ -12,6 +12,7 @@ mod names;
 mod outputs;
 mod rows;
 mod run;
+mod tiers;
 mod trace;
 
 use anyhow::{Error, Result};

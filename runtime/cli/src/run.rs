@@ -6,6 +6,7 @@ use crate::inspect::{guarded, refuse_model};
 use crate::outputs::{Expected, Source, Target, Top, TopOption, expected, file_of, targets};
 use crate::rows::{Labels, row_ids};
 use crate::show;
+use crate::tiers::{self, Tiers};
 use crate::trace::Trace;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
@@ -18,7 +19,7 @@ use tiga_formats::{
     Array, INPUTS_HELP, Limits, Named, RowIds, Tolerance, array_path, compare, is_table, save_array, save_table,
     split_member,
 };
-use tiga_runtime::{ArrayMut, Bundle, Context};
+use tiga_runtime::{ArrayMut, Bundle, Context, MemoryUse};
 
 /// What the options alone do not say.
 const DETAILS: &str = "\
@@ -36,6 +37,8 @@ Exit codes: 0 done, 1 error, 2 usage, 3 a result is not as expected, 101 interna
 pub(crate) struct Run {
     #[command(flatten)]
     given: Given,
+    #[command(flatten)]
+    tiers: Tiers,
     /// Writes a result to a file, .npy or .tsv; the name may be left out if there is only one.
     #[arg(long = "out", value_name = "[RESULT=]FILE")]
     outputs: Vec<String>,
@@ -75,6 +78,7 @@ fn tolerance(text: &str) -> Result<f64, &'static str> {
 struct Runs {
     results: Vec<(String, Array)>,
     times: Vec<Duration>,
+    used: Option<MemoryUse>,
 }
 
 impl Run {
@@ -118,12 +122,13 @@ impl Run {
             ids(top.result)?;
         }
         targets.iter().filter(|target| is_table(&target.path)).try_for_each(|target| ids(&target.result).map(drop))?;
-        let context = trace.watch(self.given.context()?);
-        let Runs { results, mut times } = execute(&bound, self.repeat.unwrap_or(1), &shapes, &context, trace)?;
+        let context = trace.watch(self.tiers.context(self.given.context()?)?);
+        let Runs { results, mut times, used } = execute(&bound, self.repeat.unwrap_or(1), &shapes, &context, trace)?;
         let array = |name: &str| array_of(&results, name);
         save(targets, &results, trace, ids)?;
         if self.verbose {
             describe(out, &bound, &results, &context)?;
+            used.as_ref().map_or(Ok(()), |used| tiers::describe(out, used, &context))?;
         }
         if let Some(Top { result, count }) = top {
             show::top(out, array(result), count, ids(result)?)?;
@@ -195,6 +200,7 @@ fn execute(
 ) -> Result<Runs> {
     let mut times = Vec::new();
     let mut results = Vec::new();
+    let mut used = None;
     for _ in 0..repeat {
         // Those of the run before go first: there may be no memory for both.
         results.clear();
@@ -209,8 +215,9 @@ fn execute(
         let start = Instant::now();
         call.run(context).map_err(|error| bound.by_options(error))?;
         times.push(start.elapsed());
+        used = call.memory_use().cloned();
     }
-    Ok(Runs { results, times })
+    Ok(Runs { results, times, used })
 }
 
 /// The array of a result.

@@ -78,6 +78,11 @@ impl Dag {
         &self.dependencies[task]
     }
 
+    /// The tasks that wait for this one, in no particular order.
+    pub fn dependents(&self, task: usize) -> impl Iterator<Item = usize> {
+        self.graph.neighbors(NodeIndex::new(task)).map(NodeIndex::index)
+    }
+
     /// Tasks that nobody waits for, in declaration order.
     pub fn terminals(&self) -> Vec<usize> {
         self.graph.externals(petgraph::Direction::Outgoing).map(NodeIndex::index).collect()

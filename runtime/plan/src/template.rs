@@ -5,7 +5,8 @@
 //! arrays of a graph are named the same way (`g.t.perm`, `g.long_rows.512`) and are recognised by
 //! the task that builds them. [`Relation`](crate::Relation) reads and writes what stands before the part.
 
-use cranelift_entity::{PrimaryMap, entity_impl};
+use crate::dag::Dag;
+use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use tiga_abi::{DType, SizeExpr, Symbol, Tier};
 
 /// A resource of a [`Template`].
@@ -323,6 +324,14 @@ impl Resource {
             Tier::HostPinned | Tier::Ram | Tier::Nvme => "host:0",
             Tier::Remote => "mesh",
         }
+    }
+}
+
+impl Body {
+    /// The order that the dependencies of its tasks leave open.
+    pub fn dag(&self) -> Dag {
+        let waits = self.tasks.values().map(|task| task.waits_for().into_iter().map(|id| id.index()).collect());
+        Dag::new(waits.collect()).expect("tasks of a verified template wait for earlier tasks only")
     }
 }
 

@@ -47,7 +47,7 @@ use tiga_abi::Tier;
 /// ```
 #[derive(Debug)]
 pub struct Hierarchy {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     storage: Storage,
     cleaned: Cleaned,
 }

@@ -95,6 +95,11 @@ impl std::fmt::Debug for Body {
 }
 
 impl Instance {
+    /// Its number in its hierarchy.
+    pub(crate) fn number(&self) -> u64 {
+        self.body.id
+    }
+
     /// What the value is called.
     pub fn logical_name(&self) -> &str {
         &self.body.identity.name

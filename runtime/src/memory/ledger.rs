@@ -46,6 +46,11 @@ impl Ledger {
         count.live = count.live.saturating_sub(bytes);
     }
 
+    /// Bytes that may be live at once; `None` without limit.
+    pub(crate) fn budget(&self, tier: Tier) -> Option<u64> {
+        self.budgets.get(&tier).copied()
+    }
+
     /// Bytes of live instances.
     pub(crate) fn live(&self, tier: Tier) -> u64 {
         self.lock().get(&tier).map_or(0, |count| count.live)

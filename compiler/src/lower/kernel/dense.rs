@@ -201,6 +201,11 @@ impl<'a> Emit<'a> {
         let bytes = SizeExpr::Const(i64::from(self.lanes) * dtype.bytes() as i64);
         let most = SizeExpr::Const(self.most_packed(matrix));
         let rows = SizeExpr::Min(Box::new((&self.known(&terms)).into()), Box::new(most));
+        // One tile is as wide as the matrix if the matrix is no wider: then nothing is ever copied.
+        let features: SizeExpr = (&self.known(&dense.dims[0])).into();
+        let wider = SizeExpr::Div(Box::new(features), Box::new(SizeExpr::Const(i64::from(self.lanes) + 1)));
+        let wider = SizeExpr::Min(Box::new(wider), Box::new(SizeExpr::Const(1)));
+        let bytes = SizeExpr::Mul(Box::new(bytes), Box::new(wider));
         self.scratch = SizeExpr::Mul(Box::new(rows), Box::new(bytes));
         let (zero, terms) = (self.i64(0), self.extent(&terms)?);
         self.strides((zero, terms), (1, 1), |emit, term| {

@@ -16,7 +16,7 @@ pub use insert_joins::insert_joins;
 pub use insert_releases::insert_releases;
 pub use insert_transfers::insert_transfers;
 pub use reduce_dependencies::reduce_dependencies;
-pub use schedule_spills::{Budgets, Room, SpillError, TooSmall, schedule_spills};
+pub use schedule_spills::{Budgets, Room, SpillError, TooSmall, peaks, schedule_spills};
 
 use crate::template::{Body, Template};
 use crate::verify::Violation;

@@ -17,7 +17,7 @@ use super::derive_dependencies::derive;
 use super::{PassError, insert_joins, reduce_dependencies, waits};
 use crate::dag::Dag;
 use crate::instantiate::{InstantiateError, Peak, lives};
-use crate::peak::in_any_order;
+use crate::peak::{Life, in_any_order, in_execution_order};
 use crate::template::*;
 use cranelift_entity::SecondaryMap;
 use emit::Place;
@@ -74,6 +74,21 @@ pub fn schedule_spills(template: &Template, room: Room<'_>) -> Result<Template, 
         None => Err(fit.too_small(ram)),
     }
 }
+
+/// What a plan needs in each tier with its kernels' scratch memory, what graphs hold for it aside: in execution order,
+/// and in any order.
+///
+/// # Errors
+/// A size without value, or more bytes than 64 bits count.
+pub fn peaks(template: &Template, room: Room<'_>) -> Result<(Peak, Peak), SpillError> {
+    let fit = Fit::new(template, room)?;
+    let peak = |count| fit.total(&template.root, count);
+    let counted = peak(in_execution_order as Count).zip(peak(in_any_order));
+    Ok(counted.ok_or_else(|| InstantiateError::Peak(template.program.clone()))?)
+}
+
+/// How many bytes live at once.
+type Count = fn(&Dag, &[Life]) -> Option<u64>;
 
 /// Ends the bodies, and proves that all laws hold.
 fn complete(mut fitted: Template, before: &Template) -> Result<Template, SpillError> {
@@ -165,6 +180,27 @@ impl<'a> Fit<'a> {
             hand_on::hand_on(place.body_mut(template), &lives, limit);
         }
         self.peak(template, place, &own)
+    }
+
+    /// What a body needs, those that it runs included.
+    fn total(&self, body: &Body, count: Count) -> Option<Peak> {
+        let mut own = BTreeMap::new();
+        for task in body.tasks.values() {
+            let bodies = task.kind.bodies().into_iter().map(|id| self.total(&self.template.bodies[id], count));
+            let mut most = Peak::new();
+            for (tier, bytes) in bodies.collect::<Option<Vec<_>>>()?.into_iter().flatten() {
+                let known = most.entry(tier).or_default();
+                *known = (*known).max(bytes);
+            }
+            if let TaskKind::Kernel { symbol, .. } = &task.kind {
+                most.insert(Tier::Ram, (self.room.scratch)(symbol));
+            }
+            own.insert(task.name.as_str(), most);
+        }
+        let own = |task: &Task| own.get(&*task.name).cloned().unwrap_or_default();
+        let lives = lives(self.template, body, &|id| self.capacities[id], &own);
+        let dag = body.dag();
+        lives.into_iter().map(|(tier, lives)| Some((tier, count(&dag, &lives)?))).collect()
     }
 
     /// What a body needs in any order.
