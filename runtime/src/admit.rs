@@ -3,7 +3,6 @@
 use crate::RuntimeError;
 use crate::error::PlanProblem;
 use crate::memory::check_room;
-use tiga_abi::SizeExpr;
 use tiga_bundle::Program;
 use tiga_plan::instantiate::{check_instance, instantiate};
 use tiga_plan::{Body, Owner, Resource, Task, TaskKind, Template};
@@ -35,9 +34,7 @@ pub(crate) fn check_peak(plan: &Template, peak: u64, sizes: &dyn Fn(&str) -> Opt
 
 /// `` `v0`: f64[200, 12]``.
 pub(crate) fn describe(value: &Resource, sizes: &dyn Fn(&str) -> Option<i64>) -> String {
-    let extent = |e: &SizeExpr| e.eval(sizes).map_or_else(|_| e.to_string(), |n| n.to_string());
-    let shape: Vec<String> = value.shape.iter().map(extent).collect();
-    format!("`{}`: {}[{}]", value.name, value.dtype, shape.join(", "))
+    format!("`{}`: {}", value.name, value.ty(sizes))
 }
 
 /// Finds a task that writes an input, a graph, or something derived from a graph that it does not build.
@@ -84,7 +81,7 @@ fn may_write(program: &Program, task: &Task, owner: Owner, name: &str) -> bool {
 mod tests {
     use super::*;
     use cranelift_entity::PrimaryMap;
-    use tiga_abi::{DType, Tier};
+    use tiga_abi::{DType, SizeExpr, Tier};
     use tiga_bundle::{Param, Type};
     use tiga_plan::instantiate::InstanceError;
     use tiga_plan::{Access, Arg, Mode, Phase, ResourceId, Role, Units};

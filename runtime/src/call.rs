@@ -3,7 +3,7 @@
 use crate::admit::{check_instances, check_peak};
 use crate::bindings::{Bindings, tensor};
 use crate::bundle::list;
-use crate::execute::{Execution, begins, derive, footprint};
+use crate::execute::{Execution, begins, derive, derived, footprint};
 use crate::fit::Fitted;
 use crate::frame::Frame;
 use crate::hooks::ProgressSink;
@@ -233,7 +233,10 @@ impl<'a> Call<'a> {
         let known = self.fitted.take().filter(|fitted| fitted.serves(context, hierarchy));
         let fitted = match known {
             Some(fitted) => fitted,
-            None => Fitted::new(self.bundle, self.program, self.plan, self.bindings.get(), context, hierarchy)?,
+            None => {
+                let known = (self.bindings.get(), derived(self, self.steps()?)?);
+                Fitted::new(self.bundle, self.program, self.plan, known, context, hierarchy)?
+            }
         };
         let expected = fitted.expected(context.tasks);
         let peak = expected.tiers.get(&Tier::Ram).map_or(0, |tier| tier.predicted);

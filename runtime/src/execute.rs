@@ -8,6 +8,7 @@ use crate::bindings::Bindings;
 use crate::call::{Call, Footprint};
 use crate::context::Context;
 use crate::error::PlanProblem;
+use crate::fit::workers;
 use crate::frame::{Deriving, Frame, Refused, Slot, division, rows};
 use crate::hooks::{LogLevel, Progress};
 use crate::launch::{Halt, Launch, Scratch};
@@ -62,6 +63,21 @@ pub(crate) fn footprint(call: &Call<'_>, steps: &Steps) -> Result<Footprint, Run
             Some(Source::Result(_)) => all.results += bytes,
             Some(Source::Part(..)) => all.graphs += bytes,
             None => {}
+        }
+    }
+    Ok(all)
+}
+
+/// The bytes of what graphs hold for the plan, which is made for it where it is not there.
+pub(crate) fn derived(call: &Call<'_>, steps: &Steps) -> Result<u64, RuntimeError> {
+    let mut frame = Frame::new(call.plan, steps);
+    let mut all = 0u64;
+    for (number, resource) in call.plan.resources.values().enumerate() {
+        if resource.owner == Owner::Derived {
+            let place = (number, resource.name.as_str());
+            let borrowed = frame.borrow(steps, call.bindings.get(), place, Deriving::Make(call.cancel.as_ref()));
+            borrowed.map_err(|refused| error(call.program, refused))?;
+            all += frame.slots[number].map_or(0, |slot| slot.bytes as u64);
         }
     }
     Ok(all)
@@ -279,10 +295,11 @@ impl<'c, 'a> Execution<'c, 'a> {
         }
         let count = self.unit_count(step, units)?;
         let bytes = kernel.scratch.eval(&size)? as u64;
-        let workers = (self.context.threads() as u64).min(count.max(1) as u64);
-        let all = bytes.saturating_mul(workers);
-        let what = || format!("the scratch memory of kernel `{symbol}` for {workers} threads");
-        let reserved = self.managed.as_mut().map(|managed| managed.scratch(all)).transpose()?;
+        let running = (self.context.threads() as u64).min(count.max(1) as u64);
+        let all = bytes.saturating_mul(running);
+        let what = || format!("the scratch memory of kernel `{symbol}` for {running} threads");
+        let counted = bytes.saturating_mul(workers(units, &size, self.context.threads()));
+        let reserved = self.managed.as_mut().map(|managed| managed.scratch(counted)).transpose()?;
         let scratch = match self.held {
             Some(held) => held.scratch(bytes).map_err(|prepared| RuntimeError::PreparedBytes {
                 what: what(),

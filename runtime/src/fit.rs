@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tiga_abi::Tier;
 use tiga_bundle::Program;
 use tiga_plan::passes::{Budgets, Room, SpillError, schedule_spills};
-use tiga_plan::{Owner, Template};
+use tiga_plan::{Task, TaskKind, Template, Units};
 
 /// A plan for budgets, with what it says of its memory.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Fitted {
     budgets: Budgets,
     /// Worker threads that scratch memory was counted for.
     threads: usize,
-    /// Bytes of what graphs hold for the plan, by its capacities.
+    /// Bytes of what graphs hold for the plan.
     derived: u64,
 }
 
@@ -34,25 +34,24 @@ impl Fitted {
         bundle: &Bundle,
         program: &Program,
         plan: &Template,
-        bindings: &Bindings,
+        (bindings, derived): (&Bindings, u64),
         context: &Context,
         hierarchy: &Hierarchy,
     ) -> Result<Arc<Self>, RuntimeError> {
         let sizes = |size: &str| bindings.sizes.get(program, size);
         let threads = context.threads();
         let kernels = &bundle.manifest().kernels;
-        let scratch = |symbol: &str| {
-            let kernel = kernels.iter().find(|kernel| kernel.symbol == symbol);
+        let scratch = |task: &Task| {
+            let TaskKind::Kernel { symbol, units, .. } = &task.kind else { return 0 };
+            let kernel = kernels.iter().find(|kernel| kernel.symbol == *symbol);
             let bytes = kernel.and_then(|kernel| kernel.scratch.eval(&sizes).ok()).unwrap_or(0).unsigned_abs();
-            bytes.saturating_mul(threads as u64)
+            bytes.saturating_mul(workers(units, &sizes, threads))
         };
         let budgets = budgets(hierarchy);
-        let room = Room { sizes: &sizes, scratch: &scratch, budgets: &budgets };
+        let room = Room { sizes: &sizes, scratch: &scratch, derived: Some(derived), budgets: &budgets };
         let plan = schedule_spills(plan, room).map_err(|error| refused(program, error))?;
         check_instances(&plan, &sizes).map_err(|reason| plan_problem(program, reason))?;
         let (in_order, in_any) = tiga_plan::passes::peaks(&plan, room).map_err(|error| refused(program, error))?;
-        let derived = plan.resources.values().filter(|resource| resource.owner == Owner::Derived);
-        let derived = derived.filter_map(|resource| resource.capacity.eval(&sizes).ok()).map(i64::unsigned_abs).sum();
         let steps = Steps::new(&bundle.inner, program, &plan)?;
         Ok(Arc::new(Self { plan, steps, in_order, in_any, budgets, threads, derived }))
     }
@@ -73,6 +72,12 @@ impl Fitted {
         }
         used
     }
+}
+
+/// Threads that run units at once, each with scratch memory of its own.
+pub(crate) fn workers(units: &Units, sizes: &dyn Fn(&str) -> Option<i64>, threads: usize) -> u64 {
+    let most = units.count(sizes).ok().flatten().map_or(u64::MAX, |count| count.max(1).unsigned_abs());
+    most.min(threads as u64)
 }
 
 fn budgets(hierarchy: &Hierarchy) -> Budgets {

@@ -310,6 +310,13 @@ impl Resource {
         format!("{}@{}:{}{nth}", self.name, self.tier.name(), self.device())
     }
 
+    /// Its type at these sizes: `f64[200, 12]`; an extent without value stands as it is.
+    pub fn ty(&self, sizes: &dyn Fn(&str) -> Option<i64>) -> String {
+        let extent = |e: &SizeExpr| e.eval(sizes).map_or_else(|_| e.to_string(), |n| n.to_string());
+        let shape: Vec<String> = self.shape.iter().map(extent).collect();
+        format!("{}[{}]", self.dtype, shape.join(", "))
+    }
+
     /// How tasks are printed to use it: the name, and what tells it from the value's first instance in main memory.
     pub fn label(&self) -> String {
         let tier = if self.tier == Tier::Ram { String::new() } else { format!("@{}", self.tier.name()) };

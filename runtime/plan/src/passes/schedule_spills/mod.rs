@@ -36,8 +36,10 @@ pub type Budgets = BTreeMap<Tier, u64>;
 pub struct Room<'a> {
     /// The value of a size.
     pub sizes: &'a dyn Fn(&str) -> Option<i64>,
-    /// Bytes of scratch memory that a kernel takes while it runs, by its symbol.
-    pub scratch: &'a dyn Fn(&str) -> u64,
+    /// Bytes of scratch memory that a task of a kernel takes while it runs.
+    pub scratch: &'a dyn Fn(&Task) -> u64,
+    /// Bytes of what graphs hold for the plan, if they are known; otherwise those of its capacities.
+    pub derived: Option<u64>,
     /// What a run may use: of what the plan owns or derives, scratch included. What it borrows does not count.
     pub budgets: &'a Budgets,
 }
@@ -122,7 +124,7 @@ impl<'a> Fit<'a> {
             }
             capacities[id] = bytes;
         }
-        Ok(Self { template, room, capacities, derived })
+        Ok(Self { template, room, capacities, derived: room.derived.unwrap_or(derived) })
     }
 
     /// The plan within so much main memory.
@@ -156,8 +158,8 @@ impl<'a> Fit<'a> {
                     *most = (*most).max(bytes);
                 }
             }
-            if let TaskKind::Kernel { symbol, .. } = &task.kind {
-                own.insert(Tier::Ram, (self.room.scratch)(symbol));
+            if matches!(task.kind, TaskKind::Kernel { .. }) {
+                own.insert(Tier::Ram, (self.room.scratch)(task));
             }
             nested.insert(task.name.clone(), own);
         }
@@ -192,8 +194,8 @@ impl<'a> Fit<'a> {
                 let known = most.entry(tier).or_default();
                 *known = (*known).max(bytes);
             }
-            if let TaskKind::Kernel { symbol, .. } = &task.kind {
-                most.insert(Tier::Ram, (self.room.scratch)(symbol));
+            if matches!(task.kind, TaskKind::Kernel { .. }) {
+                most.insert(Tier::Ram, (self.room.scratch)(task));
             }
             own.insert(task.name.as_str(), most);
         }

@@ -14,7 +14,7 @@ const UNBOUND: &dyn Fn(&str) -> Option<i64> = &|_| None;
 fn fit(template: &Template, ram: u64, nvme: Option<u64>) -> Result<Template, SpillError> {
     let mut budgets = Budgets::from([(Tier::Ram, ram)]);
     budgets.extend(nvme.map(|bytes| (Tier::Nvme, bytes)));
-    schedule_spills(template, Room { sizes: UNBOUND, scratch: &|_| 0, budgets: &budgets })
+    schedule_spills(template, Room { sizes: UNBOUND, scratch: &|_| 0, derived: None, budgets: &budgets })
 }
 
 fn smallest(template: &Template) -> u64 {

@@ -21,7 +21,7 @@ pub struct TooSmall {
     pub smallest: u64,
     /// The task that needs most at once.
     pub task: String,
-    /// What it needs, the largest first: the name of a value, or what else takes memory, and its bytes.
+    /// What it needs, the largest first: a value with its type, or what else takes memory, and its bytes.
     pub pinned: Vec<(String, u64)>,
 }
 
@@ -32,15 +32,19 @@ impl fmt::Display for TooSmall {
         if let Some(storage) = storage {
             write!(f, ",nvme={storage}B")?;
         }
-        write!(f, ": it needs ram={smallest}B at least, as task `{task}` uses at once")?;
-        let mut before = " ";
-        for (name, bytes) in pinned {
-            write!(f, "{before}{name} ({bytes} bytes)")?;
-            before = ", ";
+        write!(f, ": it needs ram={smallest}B at least, as task `{task}` holds at once")?;
+        for (index, (name, bytes)) in pinned.iter().take(NAMED).enumerate() {
+            write!(f, "{} {name} ({bytes} B)", if index == 0 { "" } else { "," })?;
         }
-        Ok(())
+        match pinned.len().saturating_sub(NAMED) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
     }
 }
+
+/// Of what a task holds, so many are named in the message.
+const NAMED: usize = 5;
 
 /// Bytes of main memory without which something cannot run, and for what.
 #[derive(Clone, Debug, Default)]
@@ -96,8 +100,8 @@ impl Fit<'_> {
     fn least_of(&self, task: &Task) -> Least {
         match &task.kind {
             TaskKind::Kernel { symbol, .. } => {
-                let bytes = (self.room.scratch)(symbol);
-                Least { bytes, task: task.name.clone(), pinned: vec![("its scratch memory".into(), bytes)] }
+                let bytes = (self.room.scratch)(task);
+                Least { bytes, task: task.name.clone(), pinned: vec![(format!("scratch memory of `{symbol}`"), bytes)] }
             }
             kind => {
                 let bodies = kind.bodies().into_iter().map(|id| self.least(&self.template.bodies[id]));
@@ -111,7 +115,8 @@ impl Fit<'_> {
         let Least { task, mut pinned, .. } = own.cloned().unwrap_or_default();
         for value in &step.uses {
             let value = &model.values[*value];
-            pinned.push((format!("`{}`", self.template.resources[value.resource].label()), value.bytes));
+            let resource = &self.template.resources[value.resource];
+            pinned.push((format!("`{}`: {}", resource.label(), resource.ty(self.room.sizes)), value.bytes));
         }
         Least { bytes: model.working_set(step), task, pinned }
     }
