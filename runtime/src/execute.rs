@@ -214,7 +214,7 @@ impl<'c, 'a> Execution<'c, 'a> {
         let (resource, size) = (&self.plan.resources[id], self.size());
         let bytes = resource.capacity.eval(&size)? as usize;
         if let Some(managed) = &mut self.managed {
-            let instance = managed.allocate(&resource.name, resource.tier, bytes as u64)?;
+            let instance = managed.allocate(&self.steps.identities[id.index()], resource.tier, bytes as u64)?;
             let slot = instance.address().map(|address| Slot { address, bytes });
             self.frame.slots[id.index()] = slot;
             self.frame.instances[id.index()] = Some(instance);

@@ -6,10 +6,12 @@ use crate::bundle::Loaded;
 use crate::error::PlanProblem;
 use crate::relations::Key;
 use cranelift_entity::EntityRef;
+use petgraph::unionfind::UnionFind;
+use std::collections::BTreeMap;
 use tiga_abi::KernelFn;
 use tiga_bundle::{Program, Type};
 use tiga_plan::dag::Dag;
-use tiga_plan::{Owner, Relation, ResourceId, Task, TaskId, TaskKind, Template, Units};
+use tiga_plan::{Owner, Relation, ResourceId, Rotation, Task, TaskId, TaskKind, Template, Units};
 
 /// What a plan's names stand for.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(crate) struct Steps {
     launches: Vec<Vec<Option<Step>>>,
     /// The order of each body's tasks; the root's comes last.
     dags: Vec<Dag>,
+    /// What each resource is called in a hierarchy.
+    pub(crate) identities: Vec<String>,
     /// Where each resource is that the plan does not own.
     pub(crate) sources: Vec<Option<Source>>,
     /// Relations whose arrays or divisions the plan uses.
@@ -88,7 +92,7 @@ impl Steps {
         let most_syms = steps().map(|step| step.syms.len()).max().unwrap_or(0);
         let most_ptrs = steps().map(|step| step.ptrs.len()).max().unwrap_or(0);
         let relations = resolve.relations.into_iter().map(|(_, key)| key).collect();
-        Ok(Self { launches, dags, sources, relations, most_syms, most_ptrs })
+        Ok(Self { launches, dags, identities: identities(plan), sources, relations, most_syms, most_ptrs })
     }
 
     /// The kernel of a task, both by their numbers; the root's number follows those of the other bodies.
@@ -105,6 +109,28 @@ impl Steps {
     pub(crate) fn kernels(&self) -> impl Iterator<Item = usize> {
         self.launches.iter().flatten().flatten().map(|step| step.kernel)
     }
+}
+
+/// A name for each resource, the same for all that are ever the same value: its instances in several tiers, and the
+/// buffers and handles of a carried value, which exchange their memory.
+fn identities(plan: &Template) -> Vec<String> {
+    let mut same: UnionFind<usize> = UnionFind::new(plan.resources.len());
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    for (id, resource) in &plan.resources {
+        let known = *first.entry(&resource.name).or_insert(id.index());
+        same.union(known, id.index());
+    }
+    for task in plan.bodies.values().chain([&plan.root]).flat_map(|body| body.tasks.values()) {
+        if let TaskKind::Loop { rotate, .. } = &task.kind {
+            for Rotation { read, write, a, b } in rotate {
+                for id in [read, write, b] {
+                    same.union(a.index(), id.index());
+                }
+            }
+        }
+    }
+    let names: Vec<&str> = plan.resources.values().map(|resource| resource.name.as_str()).collect();
+    (0..names.len()).map(|id| names[same.find(id)].to_owned()).collect()
 }
 
 struct Resolve<'p> {

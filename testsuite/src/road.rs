@@ -8,7 +8,7 @@ use tiga_bundle::{Param, Program, SymbolDecl, SymbolKind, Type};
 use tiga_formats::{Array, Csr, Indices};
 use tiga_ir::interp::{self, Relation, Tensor, Value};
 use tiga_ir::{Func, Module, SymKind};
-use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Graph};
+use tiga_runtime::{ArrayMut, ArrayRef, Bundle, Call, Context, Graph, MemoryUse};
 use tigac::driver::Front;
 use tigac::pack::{Compilation, CompileOptions, compile, compile_for, compile_loops, contents};
 use tigac::passes::loops::split_units;
@@ -75,7 +75,7 @@ impl Road {
         let (graphs, arrays) = (self.graphs(program, values)?, arrays(values)?);
         let mut call = self.bundle.call(program)?;
         self.bind(&mut call, (program, values, dims), &graphs, &arrays)?;
-        run_bound(call, context)
+        Ok(run_bound(call, context)?.0)
     }
 
     /// The same in memory that is prepared for sizes larger by `spare`, after a run there that has left its numbers in it.
@@ -100,9 +100,28 @@ impl Road {
         for _ in 0..2 {
             let mut call = prepared.call();
             self.bind(&mut call, (program, values, dims), &graphs, &arrays)?;
-            results = run_bound(call, context)?;
+            results = run_bound(call, context)?.0;
         }
         Ok(results)
+    }
+
+    /// The same in a context whose memory has tiers, with what was used of them.
+    ///
+    /// # Errors
+    /// The runtime refuses the call, or runs it elsewhere.
+    pub fn run_in_tiers(
+        &self,
+        program: &str,
+        values: &[Value],
+        dims: &[(&str, i64)],
+        context: &Context,
+    ) -> Result<(Vec<Tensor>, MemoryUse)> {
+        let graphs = self.graphs(program, values)?;
+        let arrays = arrays(values)?;
+        let mut call = self.bundle.call(program)?;
+        self.bind(&mut call, (program, values, dims), &graphs, &arrays)?;
+        let (results, used) = run_bound(call, context)?;
+        Ok((results, used.context("no memory in tiers")?))
     }
 
     /// The graphs among values, by parameter.
@@ -160,7 +179,7 @@ fn arrays(values: &[Value]) -> Result<Vec<Array>> {
 }
 
 /// Runs a call whose inputs are bound.
-fn run_bound(call: Call<'_>, context: &Context) -> Result<Vec<Tensor>> {
+fn run_bound(call: Call<'_>, context: &Context) -> Result<(Vec<Tensor>, Option<MemoryUse>)> {
     // Its results live here only.
     let mut call: Call<'_> = call;
     let shapes = call.result_shapes()?;
@@ -170,11 +189,12 @@ fn run_bound(call: Call<'_>, context: &Context) -> Result<Vec<Tensor>> {
         call.output(name, ArrayMut::new(*dtype, shape, array.as_bytes_mut()))?;
     }
     call.run(context)?;
+    let used = call.memory_use().cloned();
     drop(call);
     let tensor = |((_, dtype, shape), array): (&(String, _, Vec<usize>), &Array)| {
         Ok(Tensor::from_bytes(*dtype, shape, array.as_bytes())?)
     };
-    shapes.iter().zip(&arrays).map(tensor).collect()
+    Ok((shapes.iter().zip(&arrays).map(tensor).collect::<Result<_>>()?, used))
 }
 
 fn interpret(loops: &Module, program: &str, values: &[Value], dims: &[(&str, i64)]) -> Result<Vec<Tensor>> {

@@ -181,14 +181,15 @@ impl From<RuntimeError> for Failure {
             RuntimeError::WideColumns { .. } => TIGA_WIDE_COLUMNS,
             RuntimeError::Negative { .. } => TIGA_NEGATIVE,
             RuntimeError::Bool { .. } => TIGA_BOOL,
-            RuntimeError::Memory { .. } => TIGA_MEMORY,
+            RuntimeError::Memory { .. } | RuntimeError::Budget(_) | RuntimeError::Tiers(_) => TIGA_MEMORY,
             RuntimeError::Allocator { .. } => TIGA_ALLOCATOR,
             RuntimeError::Cancelled => TIGA_CANCELLED,
             RuntimeError::Plan { .. } => TIGA_PLAN,
             RuntimeError::Threads { .. } => TIGA_THREADS,
             RuntimeError::PreparedSize { .. }
             | RuntimeError::PreparedThreads { .. }
-            | RuntimeError::PreparedBytes { .. } => TIGA_PREPARED,
+            | RuntimeError::PreparedBytes { .. }
+            | RuntimeError::PreparedTiers(_) => TIGA_PREPARED,
             RuntimeError::NotDerived { .. } => TIGA_NOT_DERIVED,
         };
         Self::new(status, error.to_string())

@@ -1,6 +1,7 @@
 //! Compiled programs beside the interpreters that define them.
 
 use super::text::{fixed_point, verified_outside};
+use super::tiers::{Tiered, tiered};
 use crate::bound::{Checked, Unbounded, bounds, compare};
 use crate::generator::Inputs;
 use crate::road::{Road, difference, levels_here, result};
@@ -155,6 +156,14 @@ pub enum Fault {
         /// The sizes of the inputs.
         inputs: String,
     },
+    /// Another result where memory is short, or more memory than was planned.
+    #[error("in tiers: {error:#} ({inputs})")]
+    Tiers {
+        /// What is wrong.
+        error: anyhow::Error,
+        /// The sizes of the inputs.
+        inputs: String,
+    },
     /// A panic.
     #[error("panic: {0}")]
     Panic(String),
@@ -178,6 +187,7 @@ impl Fault {
             Fault::Run { fp, .. } => ("run", Some(*fp)),
             Fault::Bits { fp, .. } => ("bits", Some(*fp)),
             Fault::Bound { .. } => ("bound", None),
+            Fault::Tiers { .. } => ("tiers", None),
             Fault::Panic(_) => ("panic", None),
             Fault::Together { .. } => ("together", None),
         }
@@ -195,6 +205,8 @@ pub struct Tally {
     pub lively: usize,
     /// Elements of default results against the domain interpreter.
     pub checked: Checked,
+    /// Runs where memory is short.
+    pub tiered: Tiered,
 }
 
 impl AddAssign for Tally {
@@ -203,6 +215,7 @@ impl AddAssign for Tally {
         self.results += other.results;
         self.lively += other.lively;
         self.checked += other.checked;
+        self.tiered += other.tiered;
     }
 }
 
@@ -258,6 +271,17 @@ impl Judge {
         }
         tally.checked = self.bounded(program, inputs, &domain, &results)?;
         Ok(tally)
+    }
+
+    /// Runs a program within budgets of main memory: the same bits, and no more memory than was planned.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub fn run_in_tiers(&self, program: &str, inputs: &Inputs, seed: u64) -> Result<Tiered, Fault> {
+        let dims = [("F", inputs.features as i64)];
+        let fault = |error| Fault::Tiers { error, inputs: inputs.to_string() };
+        let loops = self.default.interpret(program, &inputs.values, &dims).map_err(fault)?;
+        tiered(&self.default, program, inputs, &loops, seed).map_err(fault)
     }
 
     /// The results of the default mode against those of the domain interpreter.

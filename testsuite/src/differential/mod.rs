@@ -2,8 +2,10 @@
 
 mod judge;
 mod text;
+mod tiers;
 
 pub use judge::{Fault, Judge, Tally, Way, Without};
+pub use tiers::Tiered;
 
 use crate::generator::{Case, Coverage, Generated, GraphShape, inputs, program, random_graph, shrink};
 use fastrand::Rng;
@@ -49,14 +51,16 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tally { runs, results, lively, checked } = self.tally;
+        let Tally { runs, results, lively, checked, tiered } = self.tally;
         let share = 100 * lively / results.max(1);
         write!(f, "{} programs, {runs} runs, {} failures; ", self.programs, self.failures.len())?;
         write!(f, "{lively} of {results} results ({share} %) finite and not constant; ")?;
         let percent = |part: usize| 100.0 * part as f64 / checked.all().max(1) as f64;
         let (equal, within) = (percent(checked.equal), percent(checked.within));
         write!(f, "of {} default elements {equal:.1} % equal and {within:.1} % within a bound", checked.all())?;
-        write!(f, " of the domain interpreter's, {:.1} % excluded", percent(checked.excluded))
+        write!(f, " of the domain interpreter's, {:.1} % excluded; ", percent(checked.excluded))?;
+        let Tiered { runs, spilled, written } = tiered;
+        write!(f, "{runs} runs within budgets, {spilled} of them moved {written} bytes out")
     }
 }
 
@@ -152,8 +156,12 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
 
 fn runs(judge: &Judge, generated: &Generated, rng: &mut Rng) -> Result<Tally, Fault> {
     let mut tally = Tally::default();
-    for _ in 0..GRAPHS {
-        tally += judge.run(&generated.name, &drawn(generated, rng))?;
+    for graph in 0..GRAPHS {
+        let inputs = drawn(generated, rng);
+        tally += judge.run(&generated.name, &inputs)?;
+        if graph == 0 {
+            tally.tiered += judge.run_in_tiers(&generated.name, &inputs, rng.u64(..))?;
+        }
     }
     Ok(tally)
 }

@@ -41,7 +41,10 @@ impl Case {
     /// # Errors
     /// [`Fault`]: that is what cases are kept for.
     pub fn judge(&self) -> Result<Tally, Fault> {
-        Judge::new(&self.module, self.way)?.run(&self.program, &self.inputs)
+        let judge = Judge::new(&self.module, self.way)?;
+        let mut tally = judge.run(&self.program, &self.inputs)?;
+        tally.tiered = judge.run_in_tiers(&self.program, &self.inputs, 1)?;
+        Ok(tally)
     }
 }
 
