@@ -186,3 +186,17 @@ fn memory_hierarchy_6_a_hierarchy_that_its_own_callback_drops_is_closed() {
     assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
     assert!(matches!(a.write(0, &[0]), Err(MemoryError::Closed(_))));
 }
+
+#[test]
+fn memory_hierarchy_3_row_5_a_file_that_cannot_get_its_length_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let judge = |call| match call {
+        Call::SetLength => Verdict::Fail(Errno::FBIG),
+        _ => Verdict::Pass,
+    };
+    let memory = open(Hierarchy::options().nvme_directory(folder.path()), WantedStorage::Buffered, Arc::new(judge));
+    let error = memory.allocate(&crate::memory::Request::new("x", 0, Tier::Nvme, 8)).unwrap_err();
+    assert!(error.to_string().starts_with("cannot set the length of "), "{error}");
+    assert_eq!((std::fs::read_dir(folder.path()).unwrap().count(), memory.live_bytes(Tier::Nvme)), (0, 0));
+    assert_eq!(memory.peak_bytes(Tier::Nvme), 8, "what was attempted");
+}
