@@ -200,3 +200,32 @@ fn memory_hierarchy_3_row_5_a_file_that_cannot_get_its_length_is_removed() {
     assert_eq!((std::fs::read_dir(folder.path()).unwrap().count(), memory.live_bytes(Tier::Nvme)), (0, 0));
     assert_eq!(memory.peak_bytes(Tier::Nvme), 8, "what was attempted");
 }
+
+#[test]
+fn memory_hierarchy_6_what_is_used_while_a_callback_drops_the_hierarchy_is_given_back_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = Arc::new(Gate::default());
+    let options = Hierarchy::options().nvme_directory(folder.path()).io_workers(2);
+    let memory = open(options, WantedStorage::Buffered, gate.judge());
+    let (a, b) = (filled(&memory, 100, 1), make(&memory, Tier::Nvme, 100));
+    let (hot, other) = (filled(&memory, 100, 1), make(&memory, Tier::Ram, 100));
+    let held = memory.transfer(&a, &b).unwrap();
+    gate.reached_by(1);
+    let dropped = memory.transfer(&hot, &other).unwrap();
+    let (say, hear) = mpsc::channel();
+    let opener = gate.clone();
+    // Should the transfer have ended before it is asked, this thread would drop the hierarchy, and wait: so it may.
+    dropped.then(move |_| {
+        let opened = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            opener.open();
+        });
+        drop(memory);
+        opened.join().unwrap();
+        say.send(()).unwrap();
+    });
+    hear.recv().unwrap();
+    assert_eq!((held.wait(), dropped.wait()), (Ok(()), Ok(())));
+    assert_eq!((a.address(), other.address()), (None, None));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
