@@ -19,5 +19,8 @@ fn memory_hierarchy_7_1_the_example_prints_the_table() {
     if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
         std::fs::write(&golden, &output.stdout).unwrap();
     }
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), std::fs::read_to_string(&golden).unwrap());
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed, std::fs::read_to_string(&golden).unwrap());
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/memory.md")).unwrap();
+    assert!(page.contains(&printed), "docs/memory.md shows another table");
 }

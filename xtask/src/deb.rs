@@ -82,7 +82,7 @@ fn needed(work: &Path, usr: &Path) -> Result<String> {
     stage::write(&work.join("debian/control"), "Source: tiga\n\nPackage: tiga\nArchitecture: amd64\n")?;
     let mut command = shell::command("dpkg-shlibdeps");
     command.current_dir(work).arg("-O");
-    command.args(["bin/tigac", "bin/tiga", "lib/libtiga.so.1.1"].map(|file| usr.join(file)));
+    command.args(["bin/tigac", "bin/tiga", "lib/libtiga.so.1.2"].map(|file| usr.join(file)));
     let line = shell::output(&mut command)?;
     let depends = line.lines().find_map(|line| line.strip_prefix("shlibs:Depends="));
     Ok(depends.context("dpkg-shlibdeps names no packages")?.to_owned())

@@ -82,7 +82,7 @@ fn strip(folder: &Path) -> Result<()> {
     for (file, flags) in [
         ("bin/tigac", &["--strip-all"][..]),
         ("bin/tiga", &["--strip-all"]),
-        ("lib/libtiga.so.1.1", &["--strip-unneeded"]),
+        ("lib/libtiga.so.1.2", &["--strip-unneeded"]),
         ("lib/libtiga.a", &["--strip-debug", "--enable-deterministic-archives"]),
     ] {
         shell::run(shell::command("strip").args(flags).arg(folder.join(file)))?;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const FILES: &[(&str, &str)] = &[
     ("build/tigac", "bin/tigac"),
     ("build/tiga", "bin/tiga"),
-    ("build/libtiga.so", "lib/libtiga.so.1.1"),
+    ("build/libtiga.so", "lib/libtiga.so.1.2"),
     ("build/libtiga.a", "lib/libtiga.a"),
     ("runtime/capi/include/tiga.h", "include/tiga.h"),
     ("runtime/capi/include/tiga.hpp", "include/tiga.hpp"),
@@ -29,10 +29,12 @@ const FILES: &[(&str, &str)] = &[
     ("docs/inspect.schema.json", "share/doc/tiga/inspect.schema.json"),
     ("docs/language.md", "share/doc/tiga/language.md"),
     ("docs/math.md", "share/doc/tiga/math.md"),
+    ("docs/memory.md", "share/doc/tiga/memory.md"),
     ("docs/packages.md", "share/doc/tiga/packages.md"),
     ("docs/running.md", "share/doc/tiga/running.md"),
     ("docs/stability.md", "share/doc/tiga/stability.md"),
     ("docs/tools.md", "share/doc/tiga/tools.md"),
+    ("examples/embed/c/eight_bytes.c", "share/tiga/examples/embed/c/eight_bytes.c"),
     ("examples/embed/c/heat.c", "share/tiga/examples/embed/c/heat.c"),
     ("examples/embed/c/linked.c", "share/tiga/examples/embed/c/linked.c"),
     ("examples/embed/cpp/heat.cpp", "share/tiga/examples/embed/cpp/heat.cpp"),
@@ -61,7 +63,7 @@ pub const RUST_EXAMPLE: (&str, &str) =
     ("examples/embed/rust/Cargo.toml.in", "share/tiga/examples/embed/rust/Cargo.toml");
 
 /// Names of the library beside its file: what programs ask the loader for, and what the linker looks for.
-const LINKS: &[(&str, &str)] = &[("lib/libtiga.so.1", "libtiga.so.1.1"), ("lib/libtiga.so", "libtiga.so.1")];
+const LINKS: &[(&str, &str)] = &[("lib/libtiga.so.1", "libtiga.so.1.2"), ("lib/libtiga.so", "libtiga.so.1")];
 
 /// Where each shell looks for the completions of a command.
 const COMPLETIONS: &[(&str, &str)] = &[

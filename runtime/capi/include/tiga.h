@@ -30,13 +30,22 @@
 #define TIGA_ABI_MAJOR 1
 
 // Raised when something is added.
-#define TIGA_ABI_MINOR 1
+#define TIGA_ABI_MINOR 2
 
 // Log lines about the begin and the end of each run.
 #define TIGA_LOG_INFO 1
 
 // Log lines about each kernel too.
 #define TIGA_LOG_DEBUG 2
+
+// io_uring with O_DIRECT where both are to be had, else threads with buffered calls.
+#define TIGA_STORAGE_BEST 0
+
+// io_uring with O_DIRECT, or TIGA_STORAGE.
+#define TIGA_STORAGE_DIRECT 1
+
+// Threads with buffered calls.
+#define TIGA_STORAGE_BUFFERED 2
 
 // What a call came to. Numbers are never reused; those of later versions may be new ones.
 enum tiga_status
@@ -110,6 +119,24 @@ enum tiga_status
   TIGA_PREPARED = 37,
   // A graph without what a prepared call derives of it.
   TIGA_NOT_DERIVED = 38,
+  // No such tier or device, or one in which no memory is given.
+  TIGA_TIER = 39,
+  // More than the budget of a tier.
+  TIGA_BUDGET = 40,
+  // A hierarchy or an instance that is closed.
+  TIGA_CLOSED = 41,
+  // A transfer between two that are not the same value, or of an instance into itself.
+  TIGA_TRANSFER = 42,
+  // No live instance of that name.
+  TIGA_NOT_FOUND = 43,
+  // A file of a hierarchy cannot be made, read, written or removed, or is damaged.
+  TIGA_STORAGE = 44,
+  // No space is left for a file of a hierarchy.
+  TIGA_DISK_FULL = 45,
+  // An instance that a failed transfer was to fill.
+  TIGA_NOT_FILLED = 46,
+  // A callback asks to wait for what it is called by.
+  TIGA_INSIDE_CALLBACK = 47,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -159,6 +186,10 @@ typedef struct tiga_call tiga_call;
 // Asks runs to stop. Made by tiga_cancel_new, ended by tiga_cancel_free, at any time: runs that have it keep it alive.
 typedef struct tiga_cancel tiga_cancel;
 
+// The end of a transfer. Made by tiga_transfer, ended by tiga_completion_free, before or after the transfer. May be used
+// by several threads at once.
+typedef struct tiga_completion tiga_completion;
+
 // Threads, memory and log of runs. Made by tiga_context_new, ended by tiga_context_free. There may be several at once,
 // each with threads of its own; one may be used by several threads, whose runs then share its workers.
 typedef struct tiga_context tiga_context;
@@ -169,6 +200,14 @@ typedef struct tiga_error tiga_error;
 // A checked graph. Made by tiga_graph_from_csr or tiga_graph_from_coo, ended by tiga_graph_free. May be shared by
 // threads and by calls; a call that it is bound to keeps it alive.
 typedef struct tiga_graph tiga_graph;
+
+// Named, versioned memory in several tiers, with a budget for each. Made by tiga_hierarchy_new, ended by
+// tiga_hierarchy_free. May be used by several threads at once.
+typedef struct tiga_hierarchy tiga_hierarchy;
+
+// Memory with a name and a version, in one tier. Made by tiga_instance_new or tiga_hierarchy_latest; tiga_instance_free
+// ends the handle, tiga_instance_close the memory. May be used by several threads at once.
+typedef struct tiga_instance tiga_instance;
 
 // A text in UTF-8 that somebody else owns; no zero byte ends it.
 typedef struct {
@@ -328,6 +367,56 @@ typedef struct {
   // Its largest value.
   int64_t at_most;
 } tiga_capacity;
+
+// Bytes that may be live in a tier at once.
+typedef struct {
+  // The tier's name or alias, such as "ram" or "nvme".
+  tiga_str tier;
+  // At least 0.
+  int64_t bytes;
+} tiga_budget;
+
+// Settings of a hierarchy: zeroed but for `size`, they are the defaults. Begins with its own size, as the host knows it.
+typedef struct {
+  // sizeof(tiga_hierarchy_options), set by the host.
+  size_t size;
+  // [num_budgets] the budgets, at most one a tier; a tier without one is unlimited. Null if there are none.
+  const tiga_budget *budgets;
+  // How many.
+  size_t num_budgets;
+  // Where files lie: made if it is missing, and kept. Empty for a private directory, which is removed at the end.
+  tiga_str nvme_directory;
+  // Where the private directory lies; empty for the system's place for temporary files.
+  tiga_str private_below;
+  // Threads that move bytes; 0 for 2.
+  size_t io_workers;
+  // How files are read and written: TIGA_STORAGE_BEST, TIGA_STORAGE_DIRECT or TIGA_STORAGE_BUFFERED.
+  int32_t storage;
+} tiga_hierarchy_options;
+
+// Hears of the end of a transfer: TIGA_OK and an empty text, or a number and what happened; the text is gone when it
+// returns. It may begin transfers, and may not wait. Must not throw or jump out.
+typedef void (*tiga_ended)(void *data,
+                           int32_t status,
+                           tiga_str message);
+
+// What tiga_instance_new makes. Begins with its own size, as the host knows it.
+typedef struct {
+  // sizeof(tiga_instance_request), set by the host.
+  size_t size;
+  // What the value is called, whatever tier it is in; not empty.
+  tiga_str logical_name;
+  // Which value of that name; at least 0.
+  int64_t version;
+  // Where it is to lie: a tier's name or alias, such as "ram" or "nvme".
+  tiga_str tier;
+  // Bytes; at least 0.
+  int64_t capacity;
+  // On which device; empty for "cpu:0". Main memory and files do not care.
+  tiga_str device;
+  // How the bytes are arranged, a label; empty for "contiguous".
+  tiga_str layout;
+} tiga_instance_request;
 
 #ifdef __cplusplus
 extern "C" {
@@ -589,6 +678,129 @@ tiga_status tiga_call_run(tiga_call *call,
 
 // Ends a call; nothing happens for null. Its arrays are the host's again.
 void tiga_call_free(tiga_call *call);
+
+// Opens a hierarchy. `options` may be null for the defaults. What dead processes left beside its private directory is
+// removed. Errors: TIGA_ARGUMENT, TIGA_TIER, TIGA_THREADS, TIGA_STORAGE, TIGA_DISK_FULL.
+tiga_status tiga_hierarchy_new(const tiga_hierarchy_options *options,
+                               tiga_hierarchy **out,
+                               tiga_error **error);
+
+// Bytes of the live instances of a tier, and the most that were live at once. Either place may be null. Errors:
+// TIGA_TIER.
+tiga_status tiga_hierarchy_bytes(const tiga_hierarchy *hierarchy,
+                                 tiga_str tier,
+                                 uint64_t *live,
+                                 uint64_t *peak,
+                                 tiga_error **error);
+
+// How files are read and written, such as "io_uring, O_DIRECT"; empty for null. Belongs to the hierarchy.
+tiga_str tiga_hierarchy_storage(const tiga_hierarchy *hierarchy);
+
+// How many private directories of dead processes were removed when it was opened, and how many bytes were in them.
+tiga_status tiga_hierarchy_cleaned(const tiga_hierarchy *hierarchy,
+                                   uint64_t *directories,
+                                   uint64_t *bytes,
+                                   tiga_error **error);
+
+// A new handle to the live instance of a name with the highest version, in one tier or, if that is empty, in any.
+// Errors: TIGA_NOT_FOUND, TIGA_TIER.
+tiga_status tiga_hierarchy_latest(const tiga_hierarchy *hierarchy,
+                                  tiga_str logical_name,
+                                  tiga_str tier,
+                                  tiga_instance **out,
+                                  tiga_error **error);
+
+// Begins to copy all bytes of one instance into another one of the same name, version and capacity, and returns. The
+// copy waits for the last writes of both and for the readers of the destination. `out` may be null: what fails later is
+// told by it, and by closing either instance. Errors: TIGA_CLOSED, TIGA_TRANSFER.
+tiga_status tiga_transfer(const tiga_hierarchy *hierarchy,
+                          const tiga_instance *source,
+                          const tiga_instance *destination,
+                          tiga_completion **out,
+                          tiga_error **error);
+
+// Closes all instances, waits for what is under way, ends the threads, removes the private directory. Does all of it
+// whatever fails; the error is the first failure. Nothing happens the second time.
+tiga_status tiga_hierarchy_close(const tiga_hierarchy *hierarchy,
+                                 tiga_error **error);
+
+// Closes a hierarchy without a word about failures, and ends it; nothing happens for null. Handles to its instances may
+// be freed later.
+void tiga_hierarchy_free(tiga_hierarchy *hierarchy);
+
+// Whether a transfer has ended, well or not; false for null.
+bool tiga_completion_ready(const tiga_completion *completion);
+
+// Waits for the end of a transfer. Errors: TIGA_STORAGE, TIGA_DISK_FULL, TIGA_NOT_FILLED; TIGA_INSIDE_CALLBACK.
+tiga_status tiga_completion_wait(const tiga_completion *completion,
+                                 tiga_error **error);
+
+// Has `ended` called once with the result: now if it is there, else on a thread of the hierarchy.
+tiga_status tiga_completion_then(const tiga_completion *completion,
+                                 tiga_ended ended,
+                                 void *data,
+                                 tiga_error **error);
+
+// Ends a handle to the end of a transfer, which goes on; nothing happens for null.
+void tiga_completion_free(tiga_completion *completion);
+
+// Makes an instance, which reads as zeros. It lives until it or its hierarchy is closed. Errors: TIGA_CLOSED, TIGA_TIER,
+// TIGA_ARGUMENT, TIGA_BUDGET (before anything is allocated), TIGA_MEMORY, TIGA_STORAGE, TIGA_DISK_FULL. What fails leaves
+// nothing behind.
+tiga_status tiga_instance_new(const tiga_hierarchy *hierarchy,
+                              const tiga_instance_request *request,
+                              tiga_instance **out,
+                              tiga_error **error);
+
+// What its value is called; empty for null. Belongs to the handle.
+tiga_str tiga_instance_logical_name(const tiga_instance *instance);
+
+// Which value of that name; 0 for null.
+uint64_t tiga_instance_version(const tiga_instance *instance);
+
+// The name of its tier; empty for null. Lives as long as the library.
+tiga_str tiga_instance_tier(const tiga_instance *instance);
+
+// Its bytes; 0 for null.
+uint64_t tiga_instance_capacity(const tiga_instance *instance);
+
+// Where its bytes lie in main memory; null for null, for files, and once it is closed. Who reads or writes there sees to
+// it that no transfer does at the same time.
+void *tiga_instance_address(const tiga_instance *instance);
+
+// The file that it is; empty for null and for main memory. Belongs to the handle.
+tiga_str tiga_instance_path(const tiga_instance *instance);
+
+// Whether its last write has ended, as it has if there was none; false for null.
+bool tiga_instance_ready(const tiga_instance *instance);
+
+// Waits for its last write. Errors: those of tiga_completion_wait.
+tiga_status tiga_instance_wait(const tiga_instance *instance,
+                               tiga_error **error);
+
+// Writes `bytes` bytes of `data` at an offset, after the transfers that were begun before. Errors: TIGA_CLOSED,
+// TIGA_ARGUMENT, TIGA_STORAGE, TIGA_DISK_FULL, TIGA_INSIDE_CALLBACK.
+tiga_status tiga_instance_write(const tiga_instance *instance,
+                                uint64_t offset,
+                                const void *data,
+                                size_t bytes,
+                                tiga_error **error);
+
+// Reads `bytes` bytes at an offset into `data`, after the last write that was begun before. Errors: as for
+// tiga_instance_write; TIGA_NOT_FILLED if that write failed.
+tiga_status tiga_instance_read(const tiga_instance *instance,
+                               uint64_t offset,
+                               void *data,
+                               size_t bytes,
+                               tiga_error **error);
+
+// Ends the memory: waits for the last write and for readers, gives everything back. The error is the first failure of
+// what was waited for, told once all is given back. Nothing happens the second time. Handles stay to be freed.
+tiga_status tiga_instance_close(const tiga_instance *instance,
+                                tiga_error **error);
+
+// Ends a handle; the memory lives on. Nothing happens for null.
+void tiga_instance_free(tiga_instance *instance);
 
 #ifdef __cplusplus
 }  // extern "C"

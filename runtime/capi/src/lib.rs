@@ -17,6 +17,8 @@ mod cancel;
 mod context;
 mod error;
 mod graph;
+mod hierarchy;
+mod instance;
 mod status;
 mod version;
 
@@ -28,5 +30,7 @@ pub use cancel::*;
 pub use context::*;
 pub use error::*;
 pub use graph::*;
+pub use hierarchy::*;
+pub use instance::*;
 pub use status::{STATUSES, tiga_status};
 pub use version::{TIGA_ABI_MAJOR, TIGA_ABI_MINOR, tiga_abi_version};

@@ -2,7 +2,7 @@
 
 use tiga_bundle::BundleError;
 use tiga_formats::CsrError;
-use tiga_runtime::RuntimeError;
+use tiga_runtime::{MemoryError, RuntimeError};
 
 /// What a call came to. Numbers are never reused; those of later versions may be new ones.
 #[repr(i32)]
@@ -74,12 +74,30 @@ pub enum tiga_status {
     TIGA_PREPARED = 37,
     /// A graph without what a prepared call derives of it.
     TIGA_NOT_DERIVED = 38,
+    /// No such tier or device, or one in which no memory is given.
+    TIGA_TIER = 39,
+    /// More than the budget of a tier.
+    TIGA_BUDGET = 40,
+    /// A hierarchy or an instance that is closed.
+    TIGA_CLOSED = 41,
+    /// A transfer between two that are not the same value, or of an instance into itself.
+    TIGA_TRANSFER = 42,
+    /// No live instance of that name.
+    TIGA_NOT_FOUND = 43,
+    /// A file of a hierarchy cannot be made, read, written or removed, or is damaged.
+    TIGA_STORAGE = 44,
+    /// No space is left for a file of a hierarchy.
+    TIGA_DISK_FULL = 45,
+    /// An instance that a failed transfer was to fill.
+    TIGA_NOT_FILLED = 46,
+    /// A callback asks to wait for what it is called by.
+    TIGA_INSIDE_CALLBACK = 47,
 }
 
 use tiga_status::*;
 
 /// All numbers with their names, in ascending order.
-pub const STATUSES: [(tiga_status, &str); 33] = {
+pub const STATUSES: [(tiga_status, &str); 42] = {
     macro_rules! rows {
         ($($status:ident),*) => { [$(($status, stringify!($status))),*] };
     }
@@ -116,7 +134,16 @@ pub const STATUSES: [(tiga_status, &str); 33] = {
         TIGA_THREADS,
         TIGA_GRAPH,
         TIGA_PREPARED,
-        TIGA_NOT_DERIVED
+        TIGA_NOT_DERIVED,
+        TIGA_TIER,
+        TIGA_BUDGET,
+        TIGA_CLOSED,
+        TIGA_TRANSFER,
+        TIGA_NOT_FOUND,
+        TIGA_STORAGE,
+        TIGA_DISK_FULL,
+        TIGA_NOT_FILLED,
+        TIGA_INSIDE_CALLBACK
     )
 };
 
@@ -193,6 +220,35 @@ impl From<RuntimeError> for Failure {
             RuntimeError::NotDerived { .. } => TIGA_NOT_DERIVED,
         };
         Self::new(status, error.to_string())
+    }
+}
+
+impl From<MemoryError> for Failure {
+    fn from(error: MemoryError) -> Self {
+        Self::new(memory_status(&error), error.to_string())
+    }
+}
+
+fn memory_status(error: &MemoryError) -> tiga_status {
+    match error {
+        MemoryError::UnknownTier(_) | MemoryError::UnknownDevice(_) | MemoryError::Managed(_) => TIGA_TIER,
+        MemoryError::Unsupported { .. } => TIGA_TIER,
+        MemoryError::EmptyName | MemoryError::NegativeVersion(_) | MemoryError::NegativeCapacity(_) => TIGA_ARGUMENT,
+        MemoryError::NegativeBudget { .. } | MemoryError::BudgetTwice(_) | MemoryError::NoWorkers => TIGA_ARGUMENT,
+        MemoryError::OutOfBounds { .. } => TIGA_ARGUMENT,
+        MemoryError::Budget { .. } => TIGA_BUDGET,
+        MemoryError::OutOfMemory { .. } => TIGA_MEMORY,
+        MemoryError::HierarchyClosed | MemoryError::Closed(_) => TIGA_CLOSED,
+        MemoryError::Foreign(_) | MemoryError::NotDistinct(_) => TIGA_TRANSFER,
+        MemoryError::OtherIdentity { .. } | MemoryError::UnequalCapacity { .. } => TIGA_TRANSFER,
+        MemoryError::NotFound { .. } => TIGA_NOT_FOUND,
+        MemoryError::ShortFile { .. } | MemoryError::ShortTransfer { .. } | MemoryError::Damaged { .. } => TIGA_STORAGE,
+        MemoryError::Io { .. } | MemoryError::NoDirectStorage(_) => TIGA_STORAGE,
+        MemoryError::DiskFull { .. } => TIGA_DISK_FULL,
+        MemoryError::Threads { .. } => TIGA_THREADS,
+        MemoryError::NotFilled { .. } => TIGA_NOT_FILLED,
+        MemoryError::InsideCallback => TIGA_INSIDE_CALLBACK,
+        MemoryError::Abandoned => TIGA_INTERNAL,
     }
 }
 

@@ -5,7 +5,7 @@
 pub const TIGA_ABI_MAJOR: u32 = 1;
 
 /// Raised when something is added.
-pub const TIGA_ABI_MINOR: u32 = 1;
+pub const TIGA_ABI_MINOR: u32 = 2;
 
 /// The version of this library: major * 65536 + minor. A program built against a header runs with a library of the same
 /// major version and at least its minor version. Never fails; from any thread.

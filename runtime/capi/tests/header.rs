@@ -6,8 +6,20 @@ use std::path::Path;
 use tiga::STATUSES;
 
 /// Sources in the order in which the header presents them.
-const SOURCES: [&str; 10] =
-    ["version", "border", "status", "error", "array", "bundle", "graph", "context", "cancel", "call"];
+const SOURCES: [&str; 12] = [
+    "version",
+    "border",
+    "status",
+    "error",
+    "array",
+    "bundle",
+    "graph",
+    "context",
+    "cancel",
+    "call",
+    "hierarchy",
+    "instance",
+];
 
 fn generated() -> String {
     let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -68,6 +80,15 @@ const FOR_GOOD: &[(i32, &str)] = &[
     (36, "TIGA_GRAPH"),
     (37, "TIGA_PREPARED"),
     (38, "TIGA_NOT_DERIVED"),
+    (39, "TIGA_TIER"),
+    (40, "TIGA_BUDGET"),
+    (41, "TIGA_CLOSED"),
+    (42, "TIGA_TRANSFER"),
+    (43, "TIGA_NOT_FOUND"),
+    (44, "TIGA_STORAGE"),
+    (45, "TIGA_DISK_FULL"),
+    (46, "TIGA_NOT_FILLED"),
+    (47, "TIGA_INSIDE_CALLBACK"),
 ];
 
 #[test]

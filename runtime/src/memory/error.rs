@@ -187,7 +187,7 @@ pub enum MemoryError {
         path: PathBuf,
         /// Bytes moved.
         found: u64,
-        /// Bytes of the chunk.
+        /// Bytes of the chunk, rounded up to what direct output takes.
         expected: u64,
     },
     /// Bytes in a file that are not those which were written.

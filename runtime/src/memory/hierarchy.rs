@@ -224,7 +224,12 @@ impl Hierarchy {
         };
         let mut first = Ok(());
         for body in live {
-            first = first.and(Instance { body, shared: self.shared.clone() }.close());
+            let instance = Instance { body, shared: self.shared.clone() };
+            if is_worker() {
+                instance.close_behind();
+            } else {
+                first = first.and(instance.close());
+            }
         }
         self.shared.workers.stop();
         first.and(self.shared.directory.remove())
@@ -232,6 +237,7 @@ impl Hierarchy {
 }
 
 impl Drop for Hierarchy {
+    /// A callback may be the last to have it: then other threads finish what they are at.
     fn drop(&mut self) {
         // What is dropped has no way to say that something went wrong.
         let _ = self.end();

@@ -265,6 +265,18 @@ impl Instance {
             Closing::Busy => Err(MemoryError::InsideCallback),
         }
     }
+
+    /// The same for who may not wait: what is still used is given back by the thread that uses it last.
+    pub(crate) fn close_behind(&self) {
+        let Closing::First { pending, .. } = self.body.order.close(true) else { return };
+        let (body, shared) = (self.body.clone(), self.shared.clone());
+        when_all(pending, move || {
+            // Nobody is left to be told.
+            let _ = body.release(&shared);
+            shared.forget(body.id);
+            body.settle();
+        });
+    }
 }
 
 impl Body {

@@ -25,6 +25,9 @@ mod sync;
 mod transfer;
 mod uring;
 
+#[cfg(test)]
+mod tests;
+
 pub use allocation::Allocator;
 pub(crate) use allocation::{Buffer, Memory, advise, check_room};
 pub use completion::Completion;

@@ -55,6 +55,7 @@ pub(crate) struct Private {
 impl Directory {
     /// A directory that the user names; made if it is missing.
     pub(crate) fn given(path: &Path) -> Result<Self, MemoryError> {
+        let path = &absolute(path)?;
         let made = fs::create_dir_all(path).map_err(|error| errno(&error));
         made.map_err(|errno| MemoryError::of_system(IoOperation::CreateDirectory, path, errno))?;
         Ok(Directory::Given(path.to_owned()))
@@ -62,6 +63,7 @@ impl Directory {
 
     /// A new directory below `parent`, once those of dead processes are removed there.
     pub(crate) fn private(parent: &Path) -> Result<(Self, Cleaned), MemoryError> {
+        let parent = &absolute(parent)?;
         let cleaned = clean(parent);
         let mut last = Errno::EXIST;
         for _ in 0..ATTEMPTS {
@@ -106,6 +108,12 @@ impl Directory {
             _ => Ok(()),
         }
     }
+}
+
+/// The same place wherever the host goes to work.
+fn absolute(path: &Path) -> Result<PathBuf, MemoryError> {
+    let failed = |error| MemoryError::of_system(IoOperation::CreateDirectory, path, errno(&error));
+    std::path::absolute(path).map_err(failed)
 }
 
 /// Locks a directory. [`Errno::WOULDBLOCK`] if somebody has it, [`Errno::NOENT`] if it is gone.

@@ -277,8 +277,7 @@ impl Flight {
         }
         let resumed = self.file.resumable(self.done + moved);
         if resumed == self.done {
-            let found = (self.done + moved).min(self.chunk.bytes);
-            return Err(self.file.short(self.operation(), found, self.chunk.bytes));
+            return Err(self.file.short(self.operation(), self.done + moved, needed));
         }
         self.done = resumed;
         Ok(Step::Again)

@@ -59,6 +59,20 @@ fn the_library_keeps_its_promises_to_a_host_in_c() {
 }
 
 #[test]
+fn memory_hierarchy_7_1_a_host_in_c_prints_the_table() {
+    let table = include_str!("../../../runtime/tests/eight_bytes.txt");
+    let host = || Host::c("../examples/embed/c/eight_bytes.c");
+    assert_eq!(run(&mut shell(host().compile("eight-bytes"), &[])), table);
+    assert_eq!(run(&mut shell(host().of_static_library().compile("eight-bytes-static"), &[])), table);
+}
+
+#[test]
+fn memory_hierarchies_keep_their_promises_to_a_host_in_c() {
+    let program = Host::c("tests/embedding/tiers.c").compile("tiers");
+    assert_eq!(run(&mut shell(program, &[])), "ok\n");
+}
+
+#[test]
 fn a_prepared_call_of_a_host_in_c_allocates_nothing() {
     let program = Host::c("tests/embedding/prepared.c").compile("prepared");
     assert_eq!(run(&mut shell(&program, &[bundles().join("walk.tgb").to_str().unwrap()])), "ok\n");
