@@ -241,6 +241,15 @@ fn of_all_targets(compilations: &[Compilation]) -> Vec<KernelSet> {
     sources.map(|(i, set)| KernelSet { source: set.source.clone(), variants: all(i) }).collect()
 }
 
+/// The plans of programs, which are the same for all targets.
+///
+/// # Errors
+/// A program without a plan.
+pub fn plans(compilations: &[Compilation], programs: &[Program]) -> Result<Vec<Template>, CompileError> {
+    let sets = of_all_targets(compilations);
+    compilations.first().map_or(Ok(Vec::new()), |first| Ok(describe(first, &sets, programs)?.0))
+}
+
 /// The plans of the programs, and the manifest's rows for kernels.
 fn describe(
     compilation: &Compilation,

@@ -101,9 +101,9 @@ pub(super) use without_llvm::Codegen;
 
 #[cfg(feature = "llvm")]
 mod with_llvm {
-    use super::{Analysis, CodegenArgs, Kind, program};
+    use super::{Analysis, CodegenArgs, Kind, Program, program};
     use crate::driver::header::table_symbol;
-    use crate::pack::{Compilation, CompileError, CompileOptions, compile_for, contents, contents_of_linked};
+    use crate::pack::{Compilation, CompileError, CompileOptions, compile_for, contents, contents_of_linked, plans};
     use crate::passes::Watch;
     use anyhow::Result;
     use tiga_abi::CpuTarget;
@@ -132,10 +132,14 @@ mod with_llvm {
                 Some(done) => done,
                 none => none.insert(compile_for(&analysis.ir, &self.targets, &self.options)?),
             };
-            let programs = || analysis.programs.iter().map(program).collect();
+            let programs = || -> Vec<Program> { analysis.programs.iter().map(program).collect() };
             // The command line has one target for all but bundles.
             let only = &done[0];
             Ok(match kind {
+                Kind::Plan => {
+                    let plans = plans(done, &programs())?;
+                    plans.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n").into_bytes()
+                }
                 Kind::LlvmIr => only.code.llvm_ir().as_bytes().to_vec(),
                 Kind::Asm => only.code.asm().map_err(CompileError::from)?.into_bytes(),
                 Kind::Obj => {

@@ -24,10 +24,11 @@ pub(super) struct Args {
     /// Where the output goes; `-` is the standard output, for texts.
     #[arg(short, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// What to write, and where: ast, the syntax tree; ir, the module before all passes (the domain level); llvm-ir
-    /// and asm, the code of all kernels; obj, an object file of them, to be linked with a host; header, the programs as
-    /// functions in C for that host; bundle, what `tiga run` takes. Without a path, the texts ast, ir, llvm-ir and asm go
-    /// to the standard output, obj, header and bundle to FILE's name with `.o`, `.h` and `.tgb` in this folder.
+    /// What to write, and where: ast, the syntax tree; ir, the module before all passes (the domain level); plan, the
+    /// tasks of each program, what they use and wait for; llvm-ir and asm, the code of all kernels; obj, an object file
+    /// of them, to be linked with a host; header, the programs as functions in C for that host; bundle, what `tiga run`
+    /// takes. Without a path, the texts ast, ir, plan, llvm-ir and asm go to the standard output, obj, header and bundle
+    /// to FILE's name with `.o`, `.h` and `.tgb` in this folder.
     #[arg(
         long,
         value_name = "KIND[=PATH]",
@@ -53,6 +54,8 @@ pub(super) enum Kind {
     Ast,
     /// The domain level of the IR.
     Ir,
+    /// The plans of all programs.
+    Plan,
     /// LLVM's IR of all kernels, optimised.
     LlvmIr,
     /// Assembly of all kernels.
@@ -66,9 +69,10 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [(&'static str, Kind); 7] = [
+    const ALL: [(&'static str, Kind); 8] = [
         ("ast", Kind::Ast),
         ("ir", Kind::Ir),
+        ("plan", Kind::Plan),
         ("llvm-ir", Kind::LlvmIr),
         ("asm", Kind::Asm),
         ("obj", Kind::Obj),
@@ -97,7 +101,7 @@ impl Kind {
             Kind::Obj => Some("o"),
             Kind::Header => Some("h"),
             Kind::Bundle => Some("tgb"),
-            Kind::Ast | Kind::Ir | Kind::LlvmIr | Kind::Asm => None,
+            Kind::Ast | Kind::Ir | Kind::Plan | Kind::LlvmIr | Kind::Asm => None,
         }
     }
 }

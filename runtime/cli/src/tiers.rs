@@ -12,7 +12,7 @@ use tiga_runtime::{Context, Hierarchy, MemoryUse, TaskOrder};
 pub(crate) struct Tiers {
     /// Bytes that the program's own values may use: in main memory, and in files that they are moved to when it is
     /// full. Inputs, results and graphs are the caller's and do not count. Units are B, KiB, MiB, GiB, TiB.
-    #[arg(long, value_name = "ram=BYTES[,nvme=BYTES]")]
+    #[arg(long, value_name = "ram=N[,nvme=N]")]
     budget: Option<Budget>,
     /// The folder for those files; a private one in it is removed at the end. The system's for temporary files if left
     /// out.

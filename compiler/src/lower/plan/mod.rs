@@ -10,9 +10,10 @@ use super::LowerError;
 use super::kernel::KernelSet;
 use cranelift_entity::PrimaryMap;
 use indexmap::IndexMap;
+use std::collections::BTreeSet;
 use tiga_abi::{DType, SizeExpr, Symbol, Tier};
 use tiga_ir::{Block, Func, Inst, Module, SymKind, TensorType, Type, Value, ops};
-use tiga_plan::{Body, Owner, Relation, Resource, ResourceId, Task, TaskId, Template};
+use tiga_plan::{Body, Mode, Owner, Relation, Resource, ResourceId, Task, TaskId, Template};
 
 pub use manifest::kernels;
 
@@ -40,9 +41,32 @@ pub fn lower(module: &Module, host: &Func, kernels: &[KernelSet]) -> Result<Temp
     let mut planner = Planner::new(module, host, kernels);
     planner.program()?;
     let mut template = planner.template;
+    name_values(&mut template);
     tiga_plan::passes::complete(&mut template)
         .map_err(|error| PlanError::Broken { program: host.name.clone(), error })?;
     Ok(template)
+}
+
+/// Calls temporaries what the source calls them, as far as the kernels that write them know: `%h` instead of `%7`.
+fn name_values(template: &mut Template) {
+    let mut taken: BTreeSet<String> = template.resources.values().map(|resource| resource.name.clone()).collect();
+    let bodies = template.bodies.values().chain([&template.root]);
+    for task in bodies.flat_map(|body| body.tasks.values()) {
+        for access in task.accesses.iter().filter(|access| access.mode == Mode::Write) {
+            let resource = &mut template.resources[access.resource];
+            let numbered = resource.name.strip_prefix('%').is_some_and(|name| name.parse::<usize>().is_ok());
+            let arg = task.args.iter().find(|arg| arg.resource == access.resource);
+            // The compiler's own name for what has none.
+            let Some(arg) = arg.filter(|arg| resource.owner == Owner::Owned && numbered && arg.parameter != "out")
+            else {
+                continue;
+            };
+            let name = format!("%{}", arg.parameter);
+            if !arg.parameter.contains('.') && taken.insert(name.clone()) {
+                resource.name = name;
+            }
+        }
+    }
 }
 
 /// A relation by how it is made, with its sets.

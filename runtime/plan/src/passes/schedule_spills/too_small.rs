@@ -32,7 +32,14 @@ impl fmt::Display for TooSmall {
         if let Some(storage) = storage {
             write!(f, ",nvme={storage}B")?;
         }
-        write!(f, ": it needs ram={smallest}B at least, as task `{task}` holds at once")?;
+        // What cannot leave for want of storage is more than any task holds.
+        let all: u64 = pinned.iter().map(|(_, bytes)| bytes).sum();
+        match all < *smallest {
+            true => {
+                write!(f, ": with so little storage it needs ram={smallest}B at least; task `{task}` holds at once")?
+            }
+            false => write!(f, ": it needs ram={smallest}B at least, as task `{task}` holds at once")?,
+        }
         for (index, (name, bytes)) in pinned.iter().take(NAMED).enumerate() {
             write!(f, "{} {name} ({bytes} B)", if index == 0 { "" } else { "," })?;
         }
