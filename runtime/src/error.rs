@@ -217,8 +217,8 @@ pub enum RuntimeError {
     #[error("{0}")]
     Budget(Box<tiga_plan::passes::TooSmall>),
     /// Memory in tiers refused or failed.
-    #[error(transparent)]
-    Tiers(#[from] crate::MemoryError),
+    #[error("{0}")]
+    Tiers(Box<crate::MemoryError>),
     /// A prepared program on a context whose memory has tiers.
     #[error("`{0}` is prepared: its memory is there already, and no hierarchy may hold it")]
     PreparedTiers(String),
@@ -292,6 +292,12 @@ pub enum RuntimeError {
 /// `1 axis`, `2 axes`.
 fn axes(count: usize) -> String {
     if count == 1 { "1 axis".into() } else { format!("{count} axes") }
+}
+
+impl From<crate::MemoryError> for RuntimeError {
+    fn from(error: crate::MemoryError) -> Self {
+        RuntimeError::Tiers(Box::new(error))
+    }
 }
 
 impl From<tiga_bundle::BundleError> for RuntimeError {
