@@ -2,6 +2,7 @@
 
 use crate::dag::Dag;
 use crate::document::{Document, Invocation};
+use crate::few::few;
 use crate::hazard::{Touch, first_hazard};
 use crate::template::{Partition, Phase};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +84,7 @@ pub enum BindError {
     #[error("invocation names must be unique: `{0}`")]
     DuplicateName(String),
     /// Accesses to something that no invocation has as an argument.
-    #[error("`{invocation}` accesses undeclared bindings {bindings:?}")]
+    #[error("`{invocation}` accesses undeclared bindings {}", few(.bindings))]
     Undeclared {
         /// The invocation.
         invocation: String,
@@ -112,10 +113,10 @@ pub enum BindError {
     #[error("`{0}` cannot depend on itself")]
     SelfDependency(String),
     /// Invocations that wait for each other.
-    #[error("the plan contains a cycle: {0:?}")]
+    #[error("the plan contains a cycle: {}", few(.0))]
     Cycle(Vec<String>),
     /// Two invocations that conflict and are not ordered.
-    #[error("unordered resource hazard between `{left}` and `{right}` on {bindings:?}")]
+    #[error("unordered resource hazard between `{left}` and `{right}` on {}", few(.bindings))]
     Hazard {
         /// The one declared first.
         left: String,
@@ -125,7 +126,7 @@ pub enum BindError {
         bindings: Vec<String>,
     },
     /// The listed terminals are not those that the dependencies give.
-    #[error("terminals disagree: the plan says {found:?}, the dependencies give {derived:?}")]
+    #[error("terminals disagree: the plan says {}, the dependencies give {}", few(.found), few(.derived))]
     Terminals {
         /// Those of the document.
         found: Vec<String>,
@@ -294,7 +295,7 @@ fn check_bindings(invocations: &[&Invocation], bindings: &[&str], own: u64) -> R
     Ok(())
 }
 
-fn order(invocations: &[&Invocation], complete: &[&Invocation]) -> Result<Dag, BindError> {
+pub(crate) fn order(invocations: &[&Invocation], complete: &[&Invocation]) -> Result<Dag, BindError> {
     let places = invocations.iter().enumerate().map(|(index, task)| (task.name.as_str(), index));
     let places: BTreeMap<&str, usize> = places.collect();
     let complete: BTreeSet<&str> = complete.iter().map(|task| task.name.as_str()).collect();
