@@ -1,8 +1,14 @@
 //! `tiga plan`: what runs when, and in which memory, without running any of it.
 
+mod chart;
 mod check;
+mod draw;
 mod explain;
+mod layout;
+mod picture;
 mod source;
+
+pub use picture::{DrawError, MOST_TASKS, draw};
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -22,6 +28,8 @@ enum Command {
     Check(check::Check),
     /// Prints a plan in the order in which it runs, and the memory that it needs.
     Explain(explain::Explain),
+    /// Draws a plan and the bytes that live while it runs, as SVG.
+    Draw(draw::Draw),
 }
 
 impl Plan {
@@ -33,6 +41,7 @@ impl Plan {
         match &self.command {
             Command::Check(check) => check.run(out)?,
             Command::Explain(explain) => explain.run(out)?,
+            Command::Draw(draw) => draw.run(out)?,
         }
         Ok(true)
     }

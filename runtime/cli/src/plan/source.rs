@@ -6,7 +6,7 @@ use anyhow::{Context as _, Error, Result, bail, ensure};
 use clap::Args;
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tiga_bundle::Bundle;
 use tiga_formats::Counted;
 use tiga_plan::document::{Document, MAX_DOCUMENT};
@@ -43,6 +43,17 @@ impl Source {
     /// How messages call it.
     pub(super) fn name(&self) -> String {
         if self.is_standard_input() { "the standard input".into() } else { self.file.display().to_string() }
+    }
+
+    /// The name without its folder.
+    pub(super) fn short_name(&self) -> String {
+        let name = self.path().and_then(Path::file_name);
+        name.map_or_else(|| self.name(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The file that is read, if it is one.
+    pub(super) fn path(&self) -> Option<&Path> {
+        (!self.is_standard_input()).then_some(self.file.as_path())
     }
 
     fn is_standard_input(&self) -> bool {
