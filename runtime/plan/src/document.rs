@@ -6,9 +6,9 @@
 use crate::few::few;
 use crate::json::{self, JsonError, JsonProblem, Node};
 use crate::template::{Mode, Partition, Phase};
+use indexmap::IndexSet;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 use tiga_abi::Tier;
 
 /// The version of the document.
@@ -206,7 +206,11 @@ impl Document {
         let terminals = json::rows("terminals", &terminals, |name| name.name());
         let terminals = terminals.map_err(refused(DocumentError::TerminalName))?;
         check_names(&resources, &drafts, &terminals)?;
-        let invocations = check_invocations(drafts)?;
+        let phased = |Draft { phase, mut invocation, .. }: Draft| {
+            invocation.phase = Phase::from_name(&phase).unwrap_or(invocation.phase);
+            invocation
+        };
+        let invocations = drafts.into_iter().map(phased).collect();
         Ok(Document { resources, invocations, terminals })
     }
 
@@ -313,46 +317,39 @@ fn check_names(resources: &[Requirement], drafts: &[Draft], terminals: &[String]
     if drafts.is_empty() {
         return Err(DocumentError::NoInvocations);
     }
-    let mut names = BTreeSet::new();
-    if let Some(draft) = drafts.iter().find(|draft| !names.insert(&draft.invocation.name)) {
+    let mut names = IndexSet::with_capacity(drafts.len());
+    if let Some(draft) = drafts.iter().find(|draft| !names.insert(draft.invocation.name.as_str())) {
         return Err(DocumentError::InvocationName(draft.invocation.name.clone()));
     }
-    let mut seen = BTreeSet::new();
-    if let Some(resource) = resources.iter().find(|resource| !seen.insert(&resource.name)) {
+    let mut seen = IndexSet::with_capacity(resources.len());
+    if let Some(resource) = resources.iter().find(|resource| !seen.insert(resource.name.as_str())) {
         return Err(DocumentError::ResourceName(resource.name.clone()));
     }
-    let unknown: Vec<String> = terminals.iter().filter(|name| !names.contains(name)).cloned().collect();
+    let unknown: Vec<String> = terminals.iter().filter(|name| !names.contains(name.as_str())).cloned().collect();
     if terminals.is_empty() || !unknown.is_empty() {
         return Err(DocumentError::Terminals(unknown));
     }
-    Ok(())
+    drafts.iter().try_for_each(|draft| check_invocation(draft, &names))
 }
 
-fn check_invocations(drafts: Vec<Draft>) -> Result<Vec<Invocation>> {
-    let names: BTreeSet<String> = drafts.iter().map(|draft| draft.invocation.name.clone()).collect();
-    let check = |Draft { phase: found, mut invocation, .. }: Draft| {
-        let name = || invocation.name.clone();
-        if invocation.executable_symbol.is_empty() {
-            return Err(DocumentError::Symbol(name()));
-        }
-        let Some(phase) = Phase::from_name(&found) else {
-            return Err(DocumentError::Phase { invocation: name(), found });
-        };
-        let unknown: Vec<String> =
-            invocation.depends_on.iter().filter(|name| !names.contains(*name)).cloned().collect();
-        if !unknown.is_empty() {
-            return Err(DocumentError::Dependencies { invocation: name(), unknown });
-        }
-        let own = invocation.snapshot_version;
-        match invocation.accesses.iter().map(|access| access.snapshot_version).find(|version| *version != own) {
-            Some(access) => Err(DocumentError::MixedVersions { invocation: name(), own, access }),
-            None => {
-                invocation.phase = phase;
-                Ok(invocation)
-            }
-        }
-    };
-    drafts.into_iter().map(check).collect()
+fn check_invocation(Draft { phase, invocation, .. }: &Draft, names: &IndexSet<&str>) -> Result<()> {
+    let name = || invocation.name.clone();
+    if invocation.executable_symbol.is_empty() {
+        return Err(DocumentError::Symbol(name()));
+    }
+    if Phase::from_name(phase).is_none() {
+        return Err(DocumentError::Phase { invocation: name(), found: phase.clone() });
+    }
+    let unknown = invocation.depends_on.iter().filter(|name| !names.contains(name.as_str()));
+    let unknown: Vec<String> = unknown.cloned().collect();
+    if !unknown.is_empty() {
+        return Err(DocumentError::Dependencies { invocation: name(), unknown });
+    }
+    let own = invocation.snapshot_version;
+    match invocation.accesses.iter().map(|access| access.snapshot_version).find(|version| *version != own) {
+        Some(access) => Err(DocumentError::MixedVersions { invocation: name(), own, access }),
+        None => Ok(()),
+    }
 }
 
 fn write_resource(resource: &Requirement) -> Value {

@@ -17,6 +17,7 @@ pub mod json;
 pub mod live;
 pub mod passes;
 mod print;
+mod reach;
 mod relation;
 pub mod reserved;
 #[cfg(test)]

@@ -2,16 +2,17 @@
 
 use super::Finding;
 use super::symbols::argument;
-use crate::bind::order;
+use crate::bind::{order, places};
 use crate::dag::Dag;
 use crate::document::{Document, Invocation};
 use crate::hazard::{Touch, first_hazard};
-use std::collections::{BTreeMap, BTreeSet};
+use indexmap::IndexMap;
+use std::collections::BTreeSet;
 
 /// A document without an order has no first use and no last one; binding says why.
 pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
     let tasks: Vec<&Invocation> = document.invocations.iter().collect();
-    let Ok(dag) = order(&tasks, &[]) else { return };
+    let Ok(dag) = places(&tasks).and_then(|places| order(&tasks, &places, &[])) else { return };
     let releases = Releases::of(document, &dag);
     releases.check_each(document, findings);
     let late = releases.late_uses(document, &dag);
@@ -26,7 +27,7 @@ pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
 /// Who releases what.
 struct Releases<'d> {
     /// The release of each resource that comes first in execution order.
-    first: BTreeMap<&'d str, usize>,
+    first: IndexMap<&'d str, usize>,
     /// All, in execution order.
     all: Vec<(usize, &'d str)>,
 }
@@ -38,7 +39,7 @@ impl<'d> Releases<'d> {
             (task.executable_symbol == "__gf_release").then(|| argument(task, "instance")).flatten()
         };
         let all: Vec<(usize, &str)> = dag.order().iter().filter_map(|task| Some((*task, released(*task)?))).collect();
-        let mut first = BTreeMap::new();
+        let mut first = IndexMap::new();
         for (task, resource) in &all {
             first.entry(*resource).or_insert(*task);
         }
@@ -95,7 +96,7 @@ impl<'d> Releases<'d> {
         late: &BTreeSet<(usize, &str)>,
         findings: &mut Vec<Finding>,
     ) {
-        let numbers: BTreeMap<&str, usize> = self.first.keys().enumerate().map(|(i, name)| (*name, i)).collect();
+        let numbers: IndexMap<&str, usize> = self.first.keys().enumerate().map(|(i, name)| (*name, i)).collect();
         let names: Vec<&str> = self.first.keys().copied().collect();
         let mut touches = vec![Vec::new(); document.invocations.len()];
         for (task, touches) in touches.iter_mut().enumerate() {

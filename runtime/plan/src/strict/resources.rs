@@ -2,7 +2,8 @@
 
 use super::Finding;
 use crate::document::{Document, Requirement};
-use std::collections::{BTreeMap, BTreeSet};
+use indexmap::{IndexMap, IndexSet};
+use std::collections::BTreeMap;
 use tiga_abi::Tier;
 
 pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
@@ -46,10 +47,10 @@ fn check_sums(document: &Document, findings: &mut Vec<Finding>) {
 }
 
 fn check_spellings(document: &Document, findings: &mut Vec<Finding>) {
-    let mut first: BTreeMap<Spelled, &str> = BTreeMap::new();
+    let mut first: IndexMap<Spelled, &str> = IndexMap::new();
     let listed = document.resources.iter().map(|resource| (Spelled::listed(resource), resource.name.as_str()));
-    let names: BTreeSet<&str> = document.resources.iter().map(|resource| resource.name.as_str()).collect();
-    let mut seen = BTreeSet::new();
+    let names: IndexSet<&str> = document.resources.iter().map(|resource| resource.name.as_str()).collect();
+    let mut seen = IndexSet::new();
     let used = document.invocations.iter().flat_map(|task| &task.arguments).map(|argument| argument.resource.as_str());
     let unlisted = used.filter(|name| !names.contains(name) && seen.insert(*name));
     let unlisted = unlisted.filter_map(|name| Some((Spelled::named(name)?, name)));
@@ -64,7 +65,7 @@ fn check_spellings(document: &Document, findings: &mut Vec<Finding>) {
 }
 
 /// What a name means: the logical name, which of several instances, the tier, the device.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, Hash)]
 struct Spelled {
     logical: String,
     instance: String,
@@ -101,9 +102,9 @@ fn device(text: &str) -> String {
 }
 
 fn check_uses(document: &Document, findings: &mut Vec<Finding>) {
-    let listed: BTreeMap<&str, &Requirement> =
+    let listed: IndexMap<&str, &Requirement> =
         document.resources.iter().map(|resource| (resource.name.as_str(), resource)).collect();
-    let mut told: BTreeSet<&str> = BTreeSet::new();
+    let mut told: IndexSet<&str> = IndexSet::new();
     for task in &document.invocations {
         for access in &task.accesses {
             let Some(resource) = listed.get(access.binding.as_str()) else { continue };

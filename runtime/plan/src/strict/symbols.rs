@@ -4,12 +4,13 @@ use super::Finding;
 use crate::document::{Document, Invocation, Requirement};
 use crate::instantiate::parameters_of;
 use crate::template::{Mode, Phase};
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 
 pub(super) fn check(document: &Document, findings: &mut Vec<Finding>) {
-    let listed: BTreeMap<&str, &Requirement> =
+    let listed: IndexMap<&str, &Requirement> =
         document.resources.iter().map(|resource| (resource.name.as_str(), resource)).collect();
-    let phases: BTreeMap<&str, Phase> =
+    let phases: IndexMap<&str, Phase> =
         document.invocations.iter().map(|task| (task.name.as_str(), task.phase)).collect();
     for task in &document.invocations {
         check_arguments(task, findings);
@@ -102,7 +103,7 @@ fn check_aliases(task: &Invocation, findings: &mut Vec<Finding>) {
     }
 }
 
-fn check_transfer(task: &Invocation, listed: &BTreeMap<&str, &Requirement>, findings: &mut Vec<Finding>) {
+fn check_transfer(task: &Invocation, listed: &IndexMap<&str, &Requirement>, findings: &mut Vec<Finding>) {
     let (Some(from), Some(to)) = (argument(task, "source"), argument(task, "destination")) else { return };
     let (invocation, origin, destination) = (task.name.clone(), from.to_owned(), to.to_owned());
     if from == to {
