@@ -30,6 +30,7 @@ const FILES: &[(&str, &str)] = &[
     ("docs/language.md", "share/doc/tiga/language.md"),
     ("docs/math.md", "share/doc/tiga/math.md"),
     ("docs/packages.md", "share/doc/tiga/packages.md"),
+    ("docs/plans.md", "share/doc/tiga/plans.md"),
     ("docs/running.md", "share/doc/tiga/running.md"),
     ("docs/stability.md", "share/doc/tiga/stability.md"),
     ("docs/tools.md", "share/doc/tiga/tools.md"),
