@@ -47,12 +47,32 @@ impl Plan {
     }
 }
 
-/// Characters of a message that are shown: names of a plan may be of any length.
-const LONGEST: usize = 600;
+/// Characters of the beginning and of the end of a message that are shown: names of a plan may be of any length, and
+/// what is wrong with them stands behind them.
+const HALF: usize = 300;
 
 /// A message of bounded length that no terminal obeys.
 fn shown(message: &str) -> String {
-    let shown: String = message.chars().take(LONGEST).collect();
-    let rest = if shown.len() < message.len() { "…" } else { "" };
-    crate::show::visible(&shown) + rest
+    let begin = message.char_indices().nth(HALF).map_or(message.len(), |(at, _)| at);
+    let end = message.char_indices().rev().nth(HALF - 1).map_or(0, |(at, _)| at);
+    let visible = crate::show::visible;
+    if end <= begin {
+        visible(message)
+    } else {
+        format!("{}…{}", visible(&message[..begin]), visible(&message[end..]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HALF, shown};
+
+    #[test]
+    fn long_messages_keep_both_ends() {
+        assert_eq!(shown("`\u{1b}` is no name"), "`\\u{1b}` is no name");
+        let whole = "é".repeat(2 * HALF);
+        assert_eq!(shown(&whole), whole);
+        let cut = shown(&format!("`{}` is odd", "é".repeat(1 << 20)));
+        assert!(cut.starts_with("`é") && cut.ends_with("é` is odd") && cut.chars().count() == 2 * HALF + 1);
+    }
 }
