@@ -4,7 +4,7 @@
 #![allow(unsafe_code, reason = "only `wait4` tells the memory that one child used")]
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -240,4 +240,82 @@ fn wrong_bindings() {
     refused(&[&g[..], &a, &["--in", "x=table.npy"]].concat(), &["x", "[3, 1]"]);
     refused(&[&g[..], &a, &["--in", "x=1.5"]].concat(), &["x=1.5"]);
     refused(&[&g[..], &["--in", "a=g.values"], &x].concat(), &["a=g.values"]);
+}
+
+/// A plan of these invocations, the text of each made by its number. It is written piece by piece: what this process
+/// holds when it starts a command counts as that command's.
+fn plan(path: &Path, count: usize, invocation: impl Fn(usize) -> String, terminals: &[&str]) {
+    let mut file = BufWriter::new(fs::File::create(path).unwrap());
+    let schema = "tiga.executable-bundle-plan.v1";
+    write!(file, r#"{{"schema":"{schema}","resources":[],"invocations":["#).unwrap();
+    for index in 0..count {
+        let comma = if index == 0 { "" } else { "," };
+        write!(file, "{comma}{}", invocation(index)).unwrap();
+    }
+    write!(file, r#"],"terminals":{}}}"#, serde_json::json!(terminals)).unwrap();
+    file.flush().unwrap();
+}
+
+/// An invocation without resources; `more` follows its fields.
+fn invocation(name: &str, waits: &str, more: &str) -> String {
+    let fixed = r#""task_kind":"","phase":"execute","executable_symbol":"k","snapshot_version":0"#;
+    format!(r#"{{"name":"{name}",{fixed},"depends_on":[{waits}],"arguments":[],"accesses":[]{more}}}"#)
+}
+
+#[test]
+fn hostile_plans() {
+    let folder = TOOLS.scratch("hostile-plans").unwrap();
+    let refused = |name: &str, parts: &[&str]| {
+        for command in ["check", "explain", "draw"] {
+            refuses(&folder, &["plan", command, name], &[&[name], parts].concat());
+        }
+    };
+    let alone = |name: String| invocation(&name, "", "");
+    plan(&folder.join("many.json"), 1_000_000, |i| alone(format!("t{i}")), &["t0"]);
+    refused("many.json", &["bytes of JSON, at most 67108864 are read"]);
+    plan(&folder.join("most.json"), 250_000, |i| alone(format!("t{i}")), &["t0"]);
+    refuses(&folder, &["plan", "check", "--v1", "most.json"], &["terminals disagree", "and 249992 more"]);
+    let ring = |i: usize| invocation(&format!("t{i}"), &format!("\"t{}\"", (i + 99_999) % 100_000), "");
+    plan(&folder.join("ring.json"), 100_000, ring, &["t0"]);
+    refused("ring.json", &["cycle", "and 99992 more"]);
+    let deep = format!(r#","m":{}{}"#, "[".repeat(1 << 20), "]".repeat(1 << 20));
+    plan(&folder.join("deep.json"), 1, |_| invocation("t", "", &deep), &["t"]);
+    refused("deep.json", &["recursion limit exceeded"]);
+    let long = "x".repeat(10 << 20);
+    plan(&folder.join("long.json"), 1, |_| invocation(&long, "\"y\"", ""), &[&long]);
+    refused("long.json", &["unknown dependencies"]);
+    let ended = run(&folder, "tiga", &["plan", "check", "long.json"]);
+    assert!(ended.text.len() < 5000, "the message has {} bytes", ended.text.len());
+    plan(&folder.join("twice.json"), 1, |_| invocation("t", "", r#","name":"u""#), &["u"]);
+    let ended = run(&folder, "tiga", &["plan", "check", "twice.json"]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.text.starts_with("error[duplicate-key]: `name` stands twice in $.invocations[0]"), "{}", ended.text);
+    plan(&folder.join("steers.json"), 1, |_| invocation(r"\u001b[2J", "\"y\"", ""), &["t"]);
+    refused("steers.json", &[]);
+    let ended = run(&folder, "tiga", &["plan", "check", "steers.json"]);
+    assert!(!ended.text.contains('\u{1b}'), "{}", ended.text);
+}
+
+#[test]
+fn capacities_near_the_end_of_64_bits() {
+    let folder = TOOLS.scratch("hostile-capacities").unwrap();
+    let resource = |name: &str| {
+        serde_json::json!({"name": name, "memory_space": "ram", "layout": "contiguous", "device": "host:0",
+            "capacity_bytes": u64::MAX, "snapshot_version": 0, "external": false})
+    };
+    let argument = |name: &str| serde_json::json!({"parameter": name, "resource": name});
+    let access = |name: &str| serde_json::json!({"binding": name, "mode": "write", "snapshot_version": 0});
+    let tree = serde_json::json!({
+        "schema": "tiga.executable-bundle-plan.v1", "resources": [resource("a"), resource("b")], "terminals": ["t"],
+        "invocations": [{"name": "t", "task_kind": "local", "phase": "execute", "executable_symbol": "k",
+            "depends_on": [], "snapshot_version": 0, "arguments": [argument("a"), argument("b")],
+            "accesses": [access("a"), access("b")]}],
+    });
+    fs::write(folder.join("large.json"), tree.to_string()).unwrap();
+    assert_eq!(run(&folder, "tiga", &["plan", "check", "--v1", "large.json"]).code, 0);
+    let ended = run(&folder, "tiga", &["plan", "check", "large.json"]);
+    assert!(ended.text.starts_with("error[capacity-overflow]: the resources in `ram`"), "{}", ended.text);
+    for command in ["explain", "draw"] {
+        refuses(&folder, &["plan", command, "large.json"], &["more than 2^64 bytes of `ram` live at `t`"]);
+    }
 }

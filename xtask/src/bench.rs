@@ -21,6 +21,13 @@ pub struct Options {
 
 /// Builds Tiga, makes a Python environment with its peers, and runs the benchmarks, which check each result first.
 pub fn run(options: &Options) -> Result<()> {
+    // Plans have no peers: what is measured is how time and memory grow.
+    if options.only.as_deref().is_none_or(|only| only == "plan") {
+        shell::run(&mut shell::cargo(["run", "--release", "-p", "tiga-plan", "--example", "scale"]))?;
+    }
+    if options.only.as_deref() == Some("plan") {
+        return Ok(());
+    }
     setup::run(setup::Need::Bench)?;
     shell::run(&mut shell::cargo(["build", "--release", "-p", "tigac", "-p", "tiga-capi"]))?;
     let out = shell::target_dir().join("bench");

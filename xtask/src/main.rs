@@ -1,4 +1,4 @@
-//! The one door to everything around the compiler: `cargo xtask setup | demo | install | dist | test | plant | soak | survey | sanitize | fuzz | bench | chroot-check`.
+//! The one door to everything around the compiler: `cargo xtask setup | demo | install | dist | test | plant | soak | spec-coverage | survey | sanitize | fuzz | bench | chroot-check`.
 
 mod bench;
 mod chroot;
@@ -13,6 +13,7 @@ mod sanitize;
 mod setup;
 mod shell;
 mod soak;
+mod spec_coverage;
 mod stage;
 mod survey;
 mod test;
@@ -48,6 +49,8 @@ enum Task {
     Plant(plant::Options),
     /// Compare random programs across interpreters and compiled kernels for a long time
     Soak(soak::Options),
+    /// Print which rows of the definitions have tests, and fail for one without test and without reason
+    SpecCoverage,
     /// Print how far the compiled math functions are from the exact value, over all f32 and 10^9 f64 arguments each
     Survey(survey::Options),
     /// Watch hosts of the C library with valgrind's memcheck and helgrind, and with AddressSanitizer
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Task::Test => test::run(),
         Task::Plant(options) => plant::run(&options),
         Task::Soak(options) => soak::run(&options),
+        Task::SpecCoverage => spec_coverage::run(),
         Task::Survey(options) => survey::run(&options),
         Task::Sanitize => sanitize::run(),
         Task::Fuzz(options) => fuzz::run(&options),

@@ -31,6 +31,7 @@ const FILES: &[(&str, &str)] = &[
     ("docs/math.md", "share/doc/tiga/math.md"),
     ("docs/memory.md", "share/doc/tiga/memory.md"),
     ("docs/packages.md", "share/doc/tiga/packages.md"),
+    ("docs/plans.md", "share/doc/tiga/plans.md"),
     ("docs/running.md", "share/doc/tiga/running.md"),
     ("docs/stability.md", "share/doc/tiga/stability.md"),
     ("docs/tools.md", "share/doc/tiga/tools.md"),

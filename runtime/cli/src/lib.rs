@@ -2,4 +2,5 @@
 
 pub mod inspect;
 pub mod inspect_json;
+pub mod plan;
 pub mod show;

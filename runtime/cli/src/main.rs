@@ -19,14 +19,14 @@ use anyhow::{Error, Result};
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::process::ExitCode;
-use tiga::{inspect, show};
+use tiga::{inspect, plan, show};
 use tiga_source::{Output, internal, printed, say};
 
 /// The command, as reports name it.
 const TIGA: internal::Command = internal::Command {
     name: "tiga",
     version: env!("CARGO_PKG_VERSION"),
-    subcommands: &["run", "bench", "inspect", "completions", "man"],
+    subcommands: &["run", "bench", "inspect", "plan", "completions", "man"],
 };
 
 /// Runs compiled Tiga programs.
@@ -45,6 +45,8 @@ enum Command {
     Bench(Box<bench::Bench>),
     /// Shows what a bundle holds, without running any of it.
     Inspect(inspect::Inspect),
+    /// Checks, explains or draws a plan, without running any of it.
+    Plan(Box<plan::Plan>),
     /// Prints what a shell needs to complete command lines.
     Completions(about::Completions),
     /// Prints the manual page, or writes one for each command.
@@ -77,6 +79,7 @@ fn run() -> Result<ExitCode> {
         Command::Run(run) => run.run(&mut out),
         Command::Bench(bench) => bench.run(&mut out).map(|()| true),
         Command::Inspect(inspect) => inspect.run(&mut out),
+        Command::Plan(plan) => plan.run(&mut out),
         Command::Completions(completions) => completions.run(&mut out).map(|()| true),
         Command::Man(man) => man.run(&mut out).map(|()| true),
         Command::InternalError => panic!("asked for"),

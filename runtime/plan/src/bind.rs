@@ -2,9 +2,11 @@
 
 use crate::dag::Dag;
 use crate::document::{Document, Invocation};
+use crate::few::few;
 use crate::hazard::{Touch, first_hazard};
 use crate::template::{Partition, Phase};
-use std::collections::{BTreeMap, BTreeSet};
+use indexmap::{IndexMap, IndexSet};
+use std::collections::BTreeSet;
 use std::error::Error;
 
 /// Why a resolver has nothing for a symbol.
@@ -83,7 +85,7 @@ pub enum BindError {
     #[error("invocation names must be unique: `{0}`")]
     DuplicateName(String),
     /// Accesses to something that no invocation has as an argument.
-    #[error("`{invocation}` accesses undeclared bindings {bindings:?}")]
+    #[error("`{invocation}` accesses undeclared bindings {}", few(.bindings))]
     Undeclared {
         /// The invocation.
         invocation: String,
@@ -112,10 +114,10 @@ pub enum BindError {
     #[error("`{0}` cannot depend on itself")]
     SelfDependency(String),
     /// Invocations that wait for each other.
-    #[error("the plan contains a cycle: {0:?}")]
+    #[error("the plan contains a cycle: {}", few(.0))]
     Cycle(Vec<String>),
     /// Two invocations that conflict and are not ordered.
-    #[error("unordered resource hazard between `{left}` and `{right}` on {bindings:?}")]
+    #[error("unordered resource hazard between `{left}` and `{right}` on {}", few(.bindings))]
     Hazard {
         /// The one declared first.
         left: String,
@@ -125,7 +127,7 @@ pub enum BindError {
         bindings: Vec<String>,
     },
     /// The listed terminals are not those that the dependencies give.
-    #[error("terminals disagree: the plan says {found:?}, the dependencies give {derived:?}")]
+    #[error("terminals disagree: the plan says {}, the dependencies give {}", few(.found), few(.derived))]
     Terminals {
         /// Those of the document.
         found: Vec<String>,
@@ -184,11 +186,14 @@ impl<'d, E> Bound<'d, E> {
             executables.push(resolve(invocation, resolver)?);
             check_invocation(index, invocation)?;
         }
-        let bindings = first_uses(&invocations);
+        // In a plan of many names each look-up in a tree is as many cache misses as the tree is high.
+        let arguments = invocations.iter().flat_map(|task| &task.arguments);
+        let bindings: IndexSet<&str> = arguments.map(|argument| argument.resource.as_str()).collect();
+        let places = places(&invocations)?;
         check_bindings(&invocations, &bindings, snapshot_version)?;
-        let dag = order(&invocations, complete)?;
-        check_hazards(&invocations, &dag)?;
-        Ok(Bound { invocations, executables, bindings, snapshot_version, dag })
+        let dag = order(&invocations, &places, complete)?;
+        check_hazards(&invocations, &bindings, &dag)?;
+        Ok(Bound { invocations, executables, bindings: bindings.into_iter().collect(), snapshot_version, dag })
     }
 
     /// The invocations in declaration order.
@@ -268,18 +273,18 @@ fn check_invocation(index: usize, task: &Invocation) -> Result<(), BindError> {
     }
 }
 
-fn first_uses<'d>(invocations: &[&'d Invocation]) -> Vec<&'d str> {
-    let all = invocations.iter().flat_map(|task| &task.arguments).map(|argument| argument.resource.as_str());
-    let mut seen = BTreeSet::new();
-    all.filter(|name| seen.insert(*name)).collect()
+/// The place of each name in the declaration order.
+pub(crate) fn places<'d>(invocations: &[&'d Invocation]) -> Result<IndexMap<&'d str, usize>, BindError> {
+    let mut places = IndexMap::with_capacity(invocations.len());
+    for (index, task) in invocations.iter().enumerate() {
+        if places.insert(task.name.as_str(), index).is_some() {
+            return Err(BindError::DuplicateName(task.name.clone()));
+        }
+    }
+    Ok(places)
 }
 
-fn check_bindings(invocations: &[&Invocation], bindings: &[&str], own: u64) -> Result<(), BindError> {
-    let mut names = BTreeSet::new();
-    if let Some(task) = invocations.iter().find(|task| !names.insert(&task.name)) {
-        return Err(BindError::DuplicateName(task.name.clone()));
-    }
-    let bindings: BTreeSet<&str> = bindings.iter().copied().collect();
+fn check_bindings(invocations: &[&Invocation], bindings: &IndexSet<&str>, own: u64) -> Result<(), BindError> {
     for task in invocations {
         let odd = task.accesses.iter().filter(|access| !bindings.contains(access.binding.as_str()));
         let odd: BTreeSet<String> = odd.map(|access| access.binding.clone()).collect();
@@ -294,9 +299,12 @@ fn check_bindings(invocations: &[&Invocation], bindings: &[&str], own: u64) -> R
     Ok(())
 }
 
-fn order(invocations: &[&Invocation], complete: &[&Invocation]) -> Result<Dag, BindError> {
-    let places = invocations.iter().enumerate().map(|(index, task)| (task.name.as_str(), index));
-    let places: BTreeMap<&str, usize> = places.collect();
+/// The task graph by place; what is complete already is not in it.
+pub(crate) fn order(
+    invocations: &[&Invocation],
+    places: &IndexMap<&str, usize>,
+    complete: &[&Invocation],
+) -> Result<Dag, BindError> {
     let complete: BTreeSet<&str> = complete.iter().map(|task| task.name.as_str()).collect();
     let mut waits = Vec::with_capacity(invocations.len());
     for (index, task) in invocations.iter().enumerate() {
@@ -318,27 +326,23 @@ fn order(invocations: &[&Invocation], complete: &[&Invocation]) -> Result<Dag, B
     })
 }
 
-fn check_hazards(invocations: &[&Invocation], dag: &Dag) -> Result<(), BindError> {
-    let mut names: Vec<&str> = Vec::new();
-    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+fn check_hazards(invocations: &[&Invocation], bindings: &IndexSet<&str>, dag: &Dag) -> Result<(), BindError> {
+    let (mut schemes, mut parts) = (IndexSet::new(), IndexSet::new());
     let mut touches = Vec::with_capacity(invocations.len());
     for task in invocations {
         let mut own = Vec::with_capacity(task.accesses.len());
         for access in &task.accesses {
-            let mut number = |name| {
-                *numbers.entry(name).or_insert_with(|| {
-                    names.push(name);
-                    names.len() - 1
-                })
-            };
-            let part = access.partition.as_ref();
-            let part = part.map(|Partition { scheme, part }| (number(scheme.as_str()), number(part.as_str())));
-            own.push(Touch { resource: number(access.binding.as_str()), writes: access.mode.writes(), part });
+            let resource = bindings.get_index_of(access.binding.as_str()).expect("what is accessed is bound");
+            let part = access.partition.as_ref().map(|Partition { scheme, part }| {
+                (schemes.insert_full(scheme.as_str()).0, parts.insert_full(part.as_str()).0)
+            });
+            own.push(Touch { resource, writes: access.mode.writes(), part });
         }
         touches.push(own);
     }
     let Some(hazard) = first_hazard(dag, &touches) else { return Ok(()) };
-    let mut bindings: Vec<String> = hazard.resources.iter().map(|number| names[*number].to_owned()).collect();
+    let name = |number: &usize| bindings.get_index(*number).map(|name| (*name).to_owned());
+    let mut bindings: Vec<String> = hazard.resources.iter().filter_map(name).collect();
     bindings.sort();
     let [left, right] = [hazard.left, hazard.right].map(|index| invocations[index].name.clone());
     Err(BindError::Hazard { left, right, bindings })

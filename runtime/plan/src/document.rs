@@ -3,16 +3,19 @@
 //! [`Document::parse`] accepts what the format's definition accepts, also unordered hazards and
 //! cycles; [`bind`](crate::bind) judges those.
 
-use crate::json::{self, JsonError, Node};
+use crate::few::few;
+use crate::json::{self, JsonError, JsonProblem, Node};
 use crate::template::{Mode, Partition, Phase};
+use indexmap::IndexSet;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use tiga_abi::Tier;
 
 /// The version of the document.
 pub const DOCUMENT_SCHEMA: &str = "tiga.executable-bundle-plan.v1";
 
 /// Bytes of a document that are read at all.
-const MAX_DOCUMENT: usize = 64 << 20;
+pub const MAX_DOCUMENT: usize = 64 << 20;
 
 /// A list of invocations with the resources they need.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -126,7 +129,7 @@ pub enum DocumentError {
     #[error("resource names must be unique: `{0}`")]
     ResourceName(String),
     /// No terminals, or one that is no invocation.
-    #[error("terminals must name invocations of the plan: {0:?}")]
+    #[error("terminals must name invocations of the plan: {}", few(.0))]
     Terminals(Vec<String>),
     /// An invocation without a symbol.
     #[error("`{0}` has no executable symbol")]
@@ -140,7 +143,7 @@ pub enum DocumentError {
         found: String,
     },
     /// A dependency that is no invocation.
-    #[error("`{invocation}` has unknown dependencies {unknown:?}")]
+    #[error("`{invocation}` has unknown dependencies {}", few(.unknown))]
     Dependencies {
         /// The invocation.
         invocation: String,
@@ -159,6 +162,18 @@ pub enum DocumentError {
     },
 }
 
+impl Requirement {
+    /// The tier in its usual spelling; what names none stays as it is.
+    pub fn space(&self) -> String {
+        self.memory_space.parse::<Tier>().map_or_else(|_| self.memory_space.clone(), |tier| tier.name().to_owned())
+    }
+
+    /// The name without its place: that of the data, of which there may be several instances.
+    pub fn logical_name(&self) -> &str {
+        self.name.split('@').next().unwrap_or(&self.name)
+    }
+}
+
 type Result<T> = std::result::Result<T, DocumentError>;
 
 /// The keys of an invocation that are not metadata.
@@ -171,30 +186,31 @@ impl Document {
     /// # Errors
     /// The first check that fails, in the order of [`DocumentError`].
     pub fn parse(text: &[u8]) -> Result<Self> {
-        let tree = json::parse(text, MAX_DOCUMENT).map_err(DocumentError::Json)?;
-        let node = Node::root(&tree);
-        let schema = node.find("schema").map_or(Value::Null, |schema| schema.value().clone());
+        let top = json::shallow(text, MAX_DOCUMENT).map_err(DocumentError::Json)?;
+        let read = |key: &str| top.get(key).map(|raw| json::deep(raw)).transpose().map_err(DocumentError::Json);
+        let schema = read("schema")?.unwrap_or(Value::Null);
         if schema != DOCUMENT_SCHEMA {
             return Err(DocumentError::Schema(schema.to_string().chars().take(80).collect()));
         }
-        let none = Value::Array(Vec::new());
-        let list = |key: &'static str| match node.find(key) {
-            Some(list) if list.value().is_array() => Ok(list),
-            None if key == "resources" => Ok(Node::root(&none)),
+        let list = |key: &'static str| match top.get(key).map(|raw| json::items(raw)) {
+            Some(Some(items)) => Ok(items),
+            None if key == "resources" => Ok(Vec::new()),
             _ => Err(DocumentError::List(key)),
         };
         let (resources, invocations, terminals) = (list("resources")?, list("invocations")?, list("terminals")?);
-        let resources = resources.list(read_resource).map_err(DocumentError::Resource)?;
-        let mut drafts = Vec::new();
-        read_invocations(invocations, &mut drafts)?;
-        let versions = invocations.list(|invocation| invocation.get("snapshot_version")?.natural());
-        let versions = versions.map_err(DocumentError::Version)?;
-        for (draft, version) in drafts.iter_mut().zip(versions) {
-            draft.invocation.snapshot_version = version;
+        let resources = json::rows("resources", &resources, read_resource).map_err(refused(DocumentError::Resource))?;
+        let mut drafts = read_invocations(&invocations)?;
+        for draft in &mut drafts {
+            draft.invocation.snapshot_version = draft.version.clone().map_err(DocumentError::Version)?;
         }
-        let terminals = terminals.list(|name| name.name()).map_err(DocumentError::TerminalName)?;
+        let terminals = json::rows("terminals", &terminals, |name| name.name());
+        let terminals = terminals.map_err(refused(DocumentError::TerminalName))?;
         check_names(&resources, &drafts, &terminals)?;
-        let invocations = check_invocations(drafts)?;
+        let phased = |Draft { phase, mut invocation, .. }: Draft| {
+            invocation.phase = Phase::from_name(&phase).unwrap_or(invocation.phase);
+            invocation
+        };
+        let invocations = drafts.into_iter().map(phased).collect();
         Ok(Document { resources, invocations, terminals })
     }
 
@@ -217,6 +233,7 @@ impl Document {
 /// An invocation whose phase and version are not checked yet.
 struct Draft {
     phase: String,
+    version: std::result::Result<u64, JsonError>,
     invocation: Invocation,
 }
 
@@ -235,24 +252,31 @@ fn read_resource(node: Node<'_>) -> std::result::Result<Requirement, JsonError> 
     })
 }
 
-fn read_invocations(list: Node<'_>, drafts: &mut Vec<Draft>) -> Result<()> {
+fn read_invocations(list: &[&RawValue]) -> Result<Vec<Draft>> {
     let mut half = None;
-    let read = list.list(|node| {
+    let read = json::rows("invocations", list, |node| {
         let accesses = node.get("accesses")?.list(|access| {
             let (scheme, part) = (access.find("partitioning"), access.find("partition"));
             if scheme.is_some() != part.is_some() {
                 half = node.find("name").and_then(|name| name.text().ok());
-                return Err(access.refuse(json::JsonProblem::Missing("partitioning or partition".into())));
+                return Err(access.refuse(JsonProblem::Missing("partitioning or partition".into())));
             }
             read_access(access)
         })?;
-        drafts.push(read_invocation(node, accesses)?);
-        Ok(())
+        read_invocation(node, accesses)
     });
     match (half, read) {
-        (_, Ok(_)) => Ok(()),
+        (_, Ok(drafts)) => Ok(drafts),
         (Some(name), Err(_)) => Err(DocumentError::Partitioning(name)),
-        (None, Err(error)) => Err(DocumentError::Invocation(error)),
+        (None, Err(error)) => Err(refused(DocumentError::Invocation)(error)),
+    }
+}
+
+/// A refusal of one item of a list; what is no JSON there makes the whole text none.
+fn refused(kind: fn(JsonError) -> DocumentError) -> impl Fn(JsonError) -> DocumentError {
+    move |error| match error.problem {
+        JsonProblem::Syntax(_) => DocumentError::Json(error),
+        _ => kind(error),
     }
 }
 
@@ -271,8 +295,8 @@ fn read_invocation(node: Node<'_>, accesses: Vec<DocumentAccess>) -> std::result
     let arguments = node.get("arguments")?.list(|argument| {
         Ok(Argument { parameter: argument.get("parameter")?.name()?, resource: argument.get("resource")?.name()? })
     })?;
-    // Its value is checked when all invocations have been read.
-    node.get("snapshot_version")?;
+    // Its value is looked at when all invocations have been read.
+    let version = node.get("snapshot_version")?.natural();
     let extra = node.value().as_object().into_iter().flatten();
     let extra = extra.filter(|(key, _)| !INVOCATION_KEYS.contains(&key.as_str()));
     let invocation = Invocation {
@@ -286,53 +310,46 @@ fn read_invocation(node: Node<'_>, accesses: Vec<DocumentAccess>) -> std::result
         snapshot_version: 0,
         metadata: extra.map(|(key, value)| (key.clone(), value.clone())).collect(),
     };
-    Ok(Draft { phase: node.get("phase")?.text()?, invocation })
+    Ok(Draft { phase: node.get("phase")?.text()?, version, invocation })
 }
 
 fn check_names(resources: &[Requirement], drafts: &[Draft], terminals: &[String]) -> Result<()> {
     if drafts.is_empty() {
         return Err(DocumentError::NoInvocations);
     }
-    let mut names = BTreeSet::new();
-    if let Some(draft) = drafts.iter().find(|draft| !names.insert(&draft.invocation.name)) {
+    let mut names = IndexSet::with_capacity(drafts.len());
+    if let Some(draft) = drafts.iter().find(|draft| !names.insert(draft.invocation.name.as_str())) {
         return Err(DocumentError::InvocationName(draft.invocation.name.clone()));
     }
-    let mut seen = BTreeSet::new();
-    if let Some(resource) = resources.iter().find(|resource| !seen.insert(&resource.name)) {
+    let mut seen = IndexSet::with_capacity(resources.len());
+    if let Some(resource) = resources.iter().find(|resource| !seen.insert(resource.name.as_str())) {
         return Err(DocumentError::ResourceName(resource.name.clone()));
     }
-    let unknown: Vec<String> = terminals.iter().filter(|name| !names.contains(name)).cloned().collect();
+    let unknown: Vec<String> = terminals.iter().filter(|name| !names.contains(name.as_str())).cloned().collect();
     if terminals.is_empty() || !unknown.is_empty() {
         return Err(DocumentError::Terminals(unknown));
     }
-    Ok(())
+    drafts.iter().try_for_each(|draft| check_invocation(draft, &names))
 }
 
-fn check_invocations(drafts: Vec<Draft>) -> Result<Vec<Invocation>> {
-    let names: BTreeSet<String> = drafts.iter().map(|draft| draft.invocation.name.clone()).collect();
-    let check = |Draft { phase: found, mut invocation }: Draft| {
-        let name = || invocation.name.clone();
-        if invocation.executable_symbol.is_empty() {
-            return Err(DocumentError::Symbol(name()));
-        }
-        let Some(phase) = Phase::from_name(&found) else {
-            return Err(DocumentError::Phase { invocation: name(), found });
-        };
-        let unknown: Vec<String> =
-            invocation.depends_on.iter().filter(|name| !names.contains(*name)).cloned().collect();
-        if !unknown.is_empty() {
-            return Err(DocumentError::Dependencies { invocation: name(), unknown });
-        }
-        let own = invocation.snapshot_version;
-        match invocation.accesses.iter().map(|access| access.snapshot_version).find(|version| *version != own) {
-            Some(access) => Err(DocumentError::MixedVersions { invocation: name(), own, access }),
-            None => {
-                invocation.phase = phase;
-                Ok(invocation)
-            }
-        }
-    };
-    drafts.into_iter().map(check).collect()
+fn check_invocation(Draft { phase, invocation, .. }: &Draft, names: &IndexSet<&str>) -> Result<()> {
+    let name = || invocation.name.clone();
+    if invocation.executable_symbol.is_empty() {
+        return Err(DocumentError::Symbol(name()));
+    }
+    if Phase::from_name(phase).is_none() {
+        return Err(DocumentError::Phase { invocation: name(), found: phase.clone() });
+    }
+    let unknown = invocation.depends_on.iter().filter(|name| !names.contains(name.as_str()));
+    let unknown: Vec<String> = unknown.cloned().collect();
+    if !unknown.is_empty() {
+        return Err(DocumentError::Dependencies { invocation: name(), unknown });
+    }
+    let own = invocation.snapshot_version;
+    match invocation.accesses.iter().map(|access| access.snapshot_version).find(|version| *version != own) {
+        Some(access) => Err(DocumentError::MixedVersions { invocation: name(), own, access }),
+        None => Ok(()),
+    }
 }
 
 fn write_resource(resource: &Requirement) -> Value {

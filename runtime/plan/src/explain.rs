@@ -8,6 +8,11 @@ use std::fmt::Write;
 impl<E> Bound<'_, E> {
     /// A header, the hash, the bindings, then one line per invocation in execution order.
     pub fn explain(&self) -> String {
+        self.explain_lines().join("\n") + "\n"
+    }
+
+    /// The lines of [`explain`](Self::explain). A name with a line end in it makes no line of its own here.
+    pub fn explain_lines(&self) -> Vec<String> {
         let (count, version) = (self.invocations().len(), self.snapshot_version());
         let mut lines = vec![
             format!("executable bundle: invocations={count} snapshot={version}"),
@@ -15,7 +20,7 @@ impl<E> Bound<'_, E> {
             format!("bindings: {}", self.required_bindings().join(", ")),
         ];
         lines.extend(self.dag().order().iter().map(|index| self.explain_one(*index)));
-        lines.join("\n") + "\n"
+        lines
     }
 
     fn explain_one(&self, index: usize) -> String {

@@ -1,6 +1,8 @@
 //! Reading JSON that nobody vouches for: every refusal names the path to the value it is about.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use tiga_abi::{DType, Poly, SizeError, SizeExpr};
@@ -108,6 +110,54 @@ pub fn parse(text: &[u8], limit: usize) -> Result<Value> {
         return Err(root(JsonProblem::TooLong { found: text.len(), limit }));
     }
     serde_json::from_slice(text).map_err(|error| root(JsonProblem::Syntax(error.to_string())))
+}
+
+/// The values of a bounded text's top-level object, as text: nothing below is held. Of a key that stands twice the last
+/// counts; what is no object has no values.
+///
+/// # Errors
+/// Text longer than `limit`, not JSON.
+pub(crate) fn shallow(text: &[u8], limit: usize) -> Result<BTreeMap<String, &RawValue>> {
+    let root = |problem| JsonError { path: "$".into(), problem };
+    if text.len() > limit {
+        return Err(root(JsonProblem::TooLong { found: text.len(), limit }));
+    }
+    let syntax = |error: serde_json::Error| root(JsonProblem::Syntax(error.to_string()));
+    let whole: &RawValue = serde_json::from_slice(text).map_err(syntax)?;
+    if !whole.get().starts_with('{') {
+        return Ok(BTreeMap::new());
+    }
+    serde_json::from_str(whole.get()).map_err(syntax)
+}
+
+/// The items of an array, as text; `None` for any other value.
+pub(crate) fn items(raw: &RawValue) -> Option<Vec<&RawValue>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// The tree of a part of a text.
+///
+/// # Errors
+/// It nests deeper than 128, or holds half a surrogate pair.
+pub(crate) fn deep(raw: &RawValue) -> Result<Value> {
+    let syntax = |error: serde_json::Error| JsonProblem::Syntax(error.to_string());
+    serde_json::from_str(raw.get()).map_err(|error| JsonError { path: "$".into(), problem: syntax(error) })
+}
+
+/// Converts each item of the array that is the value of a top-level key, one tree at a time: the trees of a long list
+/// take many times the memory of its text.
+///
+/// # Errors
+/// As [`deep`], with the path of the item; what `convert` refuses.
+pub(crate) fn rows<T>(key: &str, raw: &[&RawValue], mut convert: impl FnMut(Node<'_>) -> Result<T>) -> Result<Vec<T>> {
+    let root = Node::root(&Value::Null);
+    let list = Node { value: &Value::Null, parent: Some(&root), step: Step::Key(key) };
+    let rows = raw.iter().enumerate().map(|(i, raw)| {
+        let value =
+            deep(raw).map_err(|JsonError { problem, .. }| JsonError { path: format!("{list}[{i}]"), problem })?;
+        convert(Node { value: &value, parent: Some(&list), step: Step::Item(i) })
+    });
+    rows.collect()
 }
 
 /// Writes a tree: keys sorted, one line. The same tree gives the same bytes.

@@ -1,10 +1,12 @@
-//! Plans: the template of a bundle and the document of a run.
+//! Plans: the template of a bundle and the document of a run, checked, explained and drawn.
 
 use crate::{Memory, Repository, Target, Verdict};
+use std::collections::BTreeMap;
 use tiga_plan::Template;
-use tiga_plan::bind::bind;
+use tiga_plan::bind::{Bound, bind};
 use tiga_plan::document::Document;
 use tiga_plan::instantiate::{check_instance, instantiate};
+use tiga_plan::strict::{self, duplicate_keys};
 
 pub(crate) const TARGET: Target = Target {
     name: "plan",
@@ -12,7 +14,8 @@ pub(crate) const TARGET: Target = Target {
     seeds,
     words: WORDS,
     longest: 16384,
-    memory: Memory { free: 8 << 20, by_byte: 1 << 10 },
+    // A picture has an element for each task and each place where an edge passes.
+    memory: Memory { free: 64 << 20, by_byte: 2 << 10 },
 };
 
 pub(crate) const WORDS: &[&str] = &[
@@ -78,6 +81,16 @@ pub(crate) const WORDS: &[&str] = &[
     "\"partitioning\":",
     "\"partition\":",
     "\"metadata\":",
+    "\"__gf_transfer\"",
+    "\"__gf_release\"",
+    "\"__gf_join\"",
+    "\"source\"",
+    "\"destination\"",
+    "\"instance\"",
+    "\"peak_bytes\":",
+    "\"nvme\"",
+    "\"remote\"",
+    "18446744073709551615",
     "\"memory_space\":",
     "\"capacity_bytes\":",
     "\"external\":",
@@ -101,6 +114,8 @@ fn seeds(repository: &Repository) -> Vec<Vec<u8>> {
             seeds.extend(instances.into_iter().map(|instance| instance.document.to_json().into_bytes()));
         }
     }
+    // Plans with transfers between tiers and releases.
+    seeds.extend(repository.files("json", TARGET.longest).into_iter().filter(|json| Document::parse(json).is_ok()));
     seeds.retain(|seed| seed.len() <= TARGET.longest);
     seeds
 }
@@ -141,6 +156,26 @@ fn document(bytes: &[u8]) -> Verdict {
     };
     let again = Document::parse(document.to_json().as_bytes()).expect("a document reads what it wrote");
     assert_eq!(again, document, "the text says something else");
-    let bound = bind(&document, &mut |_| Ok(Some(())));
-    bound.as_ref().map_err(ToString::to_string).map_or(Verdict::Refused, |_| Verdict::Accepted)
+    for finding in duplicate_keys(bytes).expect("a document is JSON").into_iter().chain(strict::check(&document)) {
+        assert!(!finding.code().is_empty() && !finding.to_string().is_empty());
+    }
+    match bind(&document, &mut |_| Ok(Some(()))) {
+        Ok(bound) => {
+            show(&document, &bound);
+            Verdict::Accepted
+        }
+        Err(error) => {
+            let _ = error.to_string();
+            Verdict::Refused
+        }
+    }
+}
+
+/// All that is shown of a plan: no byte of it may steer a terminal, or end a text of the picture.
+fn show(document: &Document, bound: &Bound<'_, ()>) {
+    assert_eq!(bound.explain().len(), bound.explain_lines().iter().map(|line| line.len() + 1).sum::<usize>());
+    match tiga::plan::draw("plan", document, bound, &BTreeMap::from([("ram".to_owned(), u64::MAX)])) {
+        Ok(picture) => assert!(picture.lines().all(|line| !line.contains(tiga_source::steers)), "a picture steers"),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
 }
