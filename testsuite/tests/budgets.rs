@@ -121,7 +121,7 @@ fn ram(used: &MemoryUse) -> TierUse {
 #[test]
 fn a_unet_on_cora_runs_within_every_budget_down_to_the_smallest() {
     let Some(data) = TOOLS.data_for("a U-Net on cora within budgets") else { return };
-    let unet = Unet::new(&data);
+    let unet = Unet::new(data);
     let expected = unet.plain();
     let (plain, all) = unet.once(None, TaskOrder::Serial).unwrap();
     assert_eq!(plain, expected);

@@ -12,7 +12,7 @@ const TABLE: &str = "testsuite/spec/coverage.txt";
 /// Why a row may have no test.
 const REASONS: [&str; 3] = ["needs-gpu", "needs-python", "not-yet"];
 
-/// What the names of tests of rows begin with: one that no row knows is a row that was forgotten.
+/// What the names of tests of rows begin with: one that claims a row which is not listed is of a row that was forgotten.
 const PREFIXES: [&str; 2] = ["bundle_plan_", "memory_hierarchy_"];
 
 /// Folders that hold no tests of ours.
@@ -159,9 +159,17 @@ fn faults(sections: &[Section], tests: &BTreeSet<String>) -> Vec<String> {
     }
     let known: BTreeSet<&String> =
         sections.iter().flat_map(|section| &section.rows).flat_map(|row| row.tests(tests)).collect();
-    let odd = tests.iter().filter(|test| PREFIXES.iter().any(|prefix| test.starts_with(prefix)));
+    let odd = tests.iter().filter(|test| PREFIXES.iter().any(|prefix| claims_row(test, prefix)));
     faults.extend(odd.filter(|test| !known.contains(test)).map(|test| format!("the test `{test}` is of no row")));
     faults
+}
+
+/// Whether the name of a test has the number of a row behind that of its section: `…_9_row_01_x`, `…_5_b01_x`, `…_7_1_x`.
+/// Others are about a section.
+fn claims_row(test: &str, prefix: &str) -> bool {
+    let words = test.strip_prefix(prefix).into_iter().flat_map(|rest| rest.split('_').skip(1).take(2));
+    let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    words.into_iter().any(|word| digits(word.strip_prefix('b').unwrap_or(word)))
 }
 
 #[cfg(test)]
@@ -200,6 +208,15 @@ mod tests {
         assert_eq!(found(&planted, &all[..1]), ["[bundle-plan 9] has 1 rows, the definition 2"]);
         let twice = format!("{SMALL}bundle_plan_9_row_02 not-yet\n").replace(": 2", ": 3");
         assert_eq!(found(&twice, &all[..1]), ["`bundle_plan_9_row_02` stands twice"]);
+    }
+
+    #[test]
+    fn a_test_of_a_section_needs_no_row() {
+        let tests = ["bundle_plan_9_row_01_x", "bundle_plan_9_many_of_3_rows"];
+        assert_eq!(found(SMALL, &tests), [""; 0]);
+        for odd in ["bundle_plan_9_7_x", "bundle_plan_5_b02_x"] {
+            assert_eq!(found(SMALL, &[tests[0], odd]), [format!("the test `{odd}` is of no row")]);
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn memory_hierarchy_5_refusal_of_another_hierarchys_instance() {
 }
 
 #[test]
-fn memory_hierarchy_5_order_0_the_caller_is_not_held() {
+fn memory_hierarchy_5_order_the_caller_is_not_held() {
     let (memory, gate) = gated(1);
     let (a, b) = (filled(&memory, 100, 1), make(&memory, Tier::Nvme, 100));
     let completion = memory.transfer(&a, &b).unwrap();
