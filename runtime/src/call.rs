@@ -227,6 +227,7 @@ impl<'a> Call<'a> {
 
     /// Runs in a hierarchy, by a plan that fits its budgets.
     fn run_in_tiers(&mut self, context: &Context, hierarchy: &Hierarchy) -> Result<(), RuntimeError> {
+        self.used = None;
         if self.held.is_some() {
             return Err(RuntimeError::PreparedTiers(self.program.name.clone()));
         }
@@ -239,7 +240,8 @@ impl<'a> Call<'a> {
             }
         };
         let expected = fitted.expected(context.tasks);
-        let peak = expected.tiers.get(&Tier::Ram).map_or(0, |tier| tier.predicted);
+        // What is derived is there already.
+        let peak = expected.tiers.get(&Tier::Ram).map_or(0, |tier| tier.predicted - expected.derived);
         check_peak(&fitted.plan, peak, &|size| self.bindings.get().sizes.get(self.program, size))?;
         context.log(LogLevel::Info, || begins(self, context, peak));
         let mut frame = Frame::new(&fitted.plan, &fitted.steps);

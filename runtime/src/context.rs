@@ -68,7 +68,8 @@ impl Context {
     }
 
     /// The same with memory in tiers: what plans own are instances in this hierarchy, and plans are made to fit into
-    /// its budgets, by copies that leave main memory and come back. An allocator is not asked then. Prepared programs
+    /// its budgets, by copies that leave main memory and come back. The host's allocator is asked for
+    /// scratch memory of kernels only. Prepared programs
     /// refuse to run here: they have their memory already.
     pub fn with_hierarchy(mut self, hierarchy: Arc<Hierarchy>) -> Self {
         self.hierarchy = Some(hierarchy);

@@ -217,7 +217,7 @@ pub enum RuntimeError {
     #[error("{0}")]
     Budget(Box<tiga_plan::passes::TooSmall>),
     /// Memory in tiers refused or failed.
-    #[error("{0}")]
+    #[error(transparent)]
     Tiers(Box<crate::MemoryError>),
     /// A prepared program on a context whose memory has tiers.
     #[error("`{0}` is prepared: its memory is there already, and no hierarchy may hold it")]
@@ -332,7 +332,7 @@ pub enum PlanProblem {
     /// Tasks that wait for each other, or for a transfer that nobody has begun.
     #[error("nothing of `{0}` can start")]
     Stuck(String),
-    /// A kind of task that this runtime does not run.
+    /// A transfer where there is one tier only.
     #[error("task `{0}` is a transfer, and the context has no memory in tiers")]
     Task(String),
     /// A rotating array that is not the plan's own.

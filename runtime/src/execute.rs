@@ -298,8 +298,11 @@ impl<'c, 'a> Execution<'c, 'a> {
         let running = (self.context.threads() as u64).min(count.max(1) as u64);
         let all = bytes.saturating_mul(running);
         let what = || format!("the scratch memory of kernel `{symbol}` for {running} threads");
-        let counted = bytes.saturating_mul(workers(units, &size, self.context.threads()));
-        let reserved = self.managed.as_mut().map(|managed| managed.scratch(counted)).transpose()?;
+        let counted = match &self.managed {
+            Some(_) => bytes.saturating_mul(workers(units, &size, self.context.threads())),
+            None => 0,
+        };
+        self.managed.as_mut().map_or(Ok(()), |managed| managed.begin_scratch(counted))?;
         let scratch = match self.held {
             Some(held) => held.scratch(bytes).map_err(|prepared| RuntimeError::PreparedBytes {
                 what: what(),
@@ -317,7 +320,9 @@ impl<'c, 'a> Execution<'c, 'a> {
         let (sym, ptr) = (&self.frame.syms, &self.frame.ptrs);
         let launch = Launch { symbol, kernel: step.entries[variant], sym, ptr, bytes: given, scratch };
         let outcome = launch.run(count, self.context, self.call.cancel.as_ref());
-        drop(reserved);
+        if let Some(managed) = &mut self.managed {
+            managed.end_scratch(counted);
+        }
         outcome.map_err(|halt| match halt {
             Halt::Memory => self.short(all, what()),
             Halt::Cancelled => RuntimeError::Cancelled,

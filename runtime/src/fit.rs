@@ -44,6 +44,7 @@ impl Fitted {
         let scratch = |task: &Task| {
             let TaskKind::Kernel { symbol, units, .. } = &task.kind else { return 0 };
             let kernel = kernels.iter().find(|kernel| kernel.symbol == *symbol);
+            // What has no value here has none at the launch, which says so.
             let bytes = kernel.and_then(|kernel| kernel.scratch.eval(&sizes).ok()).unwrap_or(0).unsigned_abs();
             bytes.saturating_mul(workers(units, &sizes, threads))
         };
@@ -64,7 +65,7 @@ impl Fitted {
     /// What a run is expected to use.
     pub(crate) fn expected(&self, order: TaskOrder) -> MemoryUse {
         let peaks = if order == TaskOrder::Serial { &self.in_order } else { &self.in_any };
-        let mut used = MemoryUse::default();
+        let mut used = MemoryUse { derived: self.derived, ..MemoryUse::default() };
         for tier in [Tier::Ram, Tier::Nvme] {
             let own = if tier == Tier::Ram { self.derived } else { 0 };
             let predicted = peaks.get(&tier).copied().unwrap_or(0) + own;

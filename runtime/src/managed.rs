@@ -1,6 +1,6 @@
 //! The memory of a run in a hierarchy: instances for the plan's own values, transfers between them, what was used.
 
-use crate::memory::{Hierarchy, Instance, MemoryError, Request, Reservation};
+use crate::memory::{Hierarchy, Instance, MemoryError, Request, Reservation, is_worker};
 use crate::{CancelToken, RuntimeError};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -41,8 +41,8 @@ pub(crate) struct Managed<'c> {
     live: BTreeMap<u64, Instance>,
     live_bytes: BTreeMap<Tier, u64>,
     pub(crate) used: MemoryUse,
-    /// What a graph holds for the plan, while the run lasts.
-    derived: Option<Reservation<'c>>,
+    /// All that the run may use, so that nobody takes it away in the middle.
+    reserved: Vec<Reservation<'c>>,
     sender: Sender<Arrival>,
     arrivals: Receiver<Arrival>,
     /// Transfers that have not ended.
@@ -65,25 +65,28 @@ pub(crate) struct Arrival {
 const LOOK: Duration = Duration::from_millis(10);
 
 impl<'c> Managed<'c> {
-    pub(crate) fn new(hierarchy: &'c Hierarchy, used: MemoryUse) -> Self {
+    /// Reserves what the run is expected to use, of which graphs hold some bytes from the beginning.
+    pub(crate) fn new(hierarchy: &'c Hierarchy, used: MemoryUse) -> Result<Self, RuntimeError> {
+        if is_worker() {
+            // It would wait for transfers that only this thread can do.
+            return Err(MemoryError::InsideCallback.into());
+        }
+        let reserve = |(tier, used): (&Tier, &TierUse)| hierarchy.reserve(*tier, used.predicted);
+        let reserved = used.tiers.iter().map(reserve).collect::<Result<_, _>>()?;
         let (sender, arrivals) = channel();
         let (live, live_bytes, early) = Default::default();
-        Self { hierarchy, live, live_bytes, used, derived: None, sender, arrivals, in_flight: 0, early, bodies: 0 }
-    }
-
-    /// Counts what graphs hold for the plan.
-    pub(crate) fn hold_derived(&mut self, bytes: u64) -> Result<(), RuntimeError> {
-        self.derived = Some(self.hierarchy.reserve(Tier::Ram, bytes)?);
-        self.used.derived = bytes;
-        self.count(Tier::Ram, bytes);
-        Ok(())
+        let derived = used.derived;
+        let mut managed =
+            Self { hierarchy, live, live_bytes, used, reserved, sender, arrivals, in_flight: 0, early, bodies: 0 };
+        managed.count(Tier::Ram, derived)?;
+        Ok(managed)
     }
 
     pub(crate) fn allocate(&mut self, name: &str, tier: Tier, bytes: u64) -> Result<Instance, RuntimeError> {
+        self.count(tier, bytes)?;
         let capacity = i64::try_from(bytes).unwrap_or(i64::MAX);
-        let instance = self.hierarchy.allocate(&Request::new(name, 0, tier, capacity))?;
+        let instance = self.hierarchy.allocate_reserved(&Request::new(name, 0, tier, capacity))?;
         self.live.insert(instance.number(), instance.clone());
-        self.count(tier, bytes);
         Ok(instance)
     }
 
@@ -95,19 +98,28 @@ impl<'c> Managed<'c> {
         Ok(closed?)
     }
 
-    /// Counts bytes that a kernel has for itself until the reservation is gone.
-    pub(crate) fn scratch(&mut self, bytes: u64) -> Result<Reservation<'c>, RuntimeError> {
-        let reserved = self.hierarchy.reserve(Tier::Ram, bytes)?;
-        self.count(Tier::Ram, bytes);
-        *self.live_bytes.entry(Tier::Ram).or_default() -= bytes;
-        Ok(reserved)
+    /// Counts bytes that a kernel has for itself, until it is told that they are gone.
+    pub(crate) fn begin_scratch(&mut self, bytes: u64) -> Result<(), RuntimeError> {
+        self.count(Tier::Ram, bytes)
     }
 
-    fn count(&mut self, tier: Tier, bytes: u64) {
+    /// A kernel's own bytes are gone.
+    pub(crate) fn end_scratch(&mut self, bytes: u64) {
+        *self.live_bytes.entry(Tier::Ram).or_default() -= bytes;
+    }
+
+    /// Counts bytes, before they are allocated: more than were planned would be more than were reserved.
+    fn count(&mut self, tier: Tier, bytes: u64) -> Result<(), RuntimeError> {
         let live = self.live_bytes.entry(tier).or_default();
-        *live += bytes;
         let used = self.used.tiers.entry(tier).or_default();
-        used.peak = used.peak.max(*live);
+        let now = live.checked_add(bytes).filter(|now| *now <= used.predicted);
+        let Some(now) = now else {
+            let wanted = u128::from(*live) + u128::from(bytes);
+            return Err(MemoryError::Budget { tier, wanted, budget: used.predicted }.into());
+        };
+        *live = now;
+        used.peak = used.peak.max(now);
+        Ok(())
     }
 
     /// A number for one run of a body.
@@ -160,7 +172,8 @@ impl<'c> Managed<'c> {
             };
             let Some(arrival) = arrival else { return Ok(None) };
             self.in_flight -= 1;
-            if arrival.body == body {
+            // A failure ends all bodies.
+            if arrival.body == body || arrival.outcome.is_err() {
                 return arrival.task().map(Some);
             }
             self.early.push(arrival);
@@ -178,8 +191,16 @@ impl<'c> Managed<'c> {
             first = first.and(instance.close());
         }
         self.live_bytes.clear();
-        self.derived = None;
+        self.reserved.clear();
         Ok(first?)
+    }
+}
+
+impl Drop for Managed<'_> {
+    /// A run that a host's callback has ended by a panic gives everything back, too.
+    fn drop(&mut self) {
+        // Who ends a run in another way has heard what failed.
+        let _ = self.end();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Memory in tiers on the command line: budgets, where files go, what was used.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use std::io::Write;
 use std::path::PathBuf;
@@ -31,6 +31,9 @@ impl Tiers {
         }
         let mut options = Hierarchy::options();
         for (tier, bytes) in self.budget.iter().flat_map(Budget::limits) {
+            if !matches!(tier, Tier::Ram | Tier::Nvme) {
+                bail!("--budget: programs here use no {tier} memory; there are budgets for ram and nvme");
+            }
             options = options.budget(tier, i64::try_from(bytes).unwrap_or(i64::MAX));
         }
         if let Some(folder) = &self.spill_dir {

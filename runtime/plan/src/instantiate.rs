@@ -3,8 +3,7 @@
 use crate::bind::{BindError, bind};
 use crate::dag::Dag;
 use crate::document::{Argument, Document, DocumentAccess, DocumentError, Invocation, Requirement};
-use crate::passes::waits;
-use crate::peak::{Life, in_any_order, in_execution_order};
+use crate::peak::{Life, in_execution_order};
 use crate::template::*;
 use cranelift_entity::EntityRef;
 use serde_json::{Map, Value, json};
@@ -24,8 +23,6 @@ pub struct Instance {
     /// What it needs of its own when its tasks run one after the other in execution order, and those of the bodies
     /// that it runs in theirs.
     pub peak: Peak,
-    /// What it needs at most in any order that its dependencies allow, the bodies that it runs included.
-    pub worst: Peak,
 }
 
 /// A template has no instance for these sizes.
@@ -94,12 +91,11 @@ pub fn instantiate(
     sizes: &dyn Fn(&str) -> Option<i64>,
 ) -> Result<Vec<Instance>, InstantiateError> {
     let capacities = template.resources.values().map(|resource| resource.bytes(sizes)).collect::<Result<_, _>>()?;
-    let mut make = Make { template, sizes, capacities, peaks: Vec::new(), worsts: Vec::new() };
+    let mut make = Make { template, sizes, capacities, peaks: Vec::new() };
     let mut instances = Vec::with_capacity(template.bodies.len() + 1);
     for body in template.bodies.values() {
         let instance = make.instance(body)?;
         make.peaks.push(instance.peak.clone());
-        make.worsts.push(instance.worst.clone());
         instances.push(instance);
     }
     instances.insert(0, make.instance(&template.root)?);
@@ -180,6 +176,22 @@ impl TaskKind {
         }
     }
 
+    /// Whether it touches bytes itself, and so needs them in main memory.
+    pub fn runs_in_memory(&self) -> bool {
+        match self {
+            TaskKind::Kernel { .. }
+            | TaskKind::Copy
+            | TaskKind::BuildTranspose { .. }
+            | TaskKind::BuildJoined { .. }
+            | TaskKind::BuildUnits { .. } => true,
+            TaskKind::Loop { .. }
+            | TaskKind::Branch { .. }
+            | TaskKind::Join
+            | TaskKind::Release
+            | TaskKind::Transfer => false,
+        }
+    }
+
     /// The kind and the symbol in documents.
     pub fn spelling(&self) -> (&'static str, &str) {
         match self {
@@ -223,7 +235,6 @@ struct Make<'a> {
     capacities: Vec<u64>,
     /// Of the bodies made so far.
     peaks: Vec<Peak>,
-    worsts: Vec<Peak>,
 }
 
 impl Make<'_> {
@@ -238,9 +249,8 @@ impl Make<'_> {
             invocations,
             terminals: last.map(|(_, task)| task.name.clone()).collect(),
         };
-        let peak = self.peak(body, in_execution_order, &self.peaks)?;
-        let worst = self.peak(body, in_any_order, &self.worsts)?;
-        Ok(Instance { name: body.name.clone(), document, peak, worst })
+        let peak = self.peak(body)?;
+        Ok(Instance { name: body.name.clone(), document, peak })
     }
 
     fn requirement(&self, body: &Body, id: ResourceId) -> Requirement {
@@ -285,7 +295,8 @@ impl Make<'_> {
     }
 
     fn metadata(&self, body: &Body, task: &Task) -> Result<Map<String, Value>, InstantiateError> {
-        let name = |id: ResourceId| self.template.resources[id].name.as_str();
+        // A value's first instance in main memory is called like the value.
+        let name = |id: ResourceId| self.template.resources[id].label();
         let body_name = |id: BodyId| self.template.bodies[id].name.as_str();
         let count = |count: &Count| match count {
             Count::Const(value) => json!(value),
@@ -334,22 +345,18 @@ impl Make<'_> {
     }
 
     fn nested(&self, kind: &TaskKind) -> Value {
-        let peak = nested_peak(kind, &self.worsts);
+        let peak = nested_peak(kind, &self.peaks);
         peak.into_iter().map(|(tier, bytes)| (tier.name().to_owned(), json!(bytes))).collect::<Map<_, _>>().into()
     }
 
-    /// What the body needs of its own, if the bodies that it runs need so much.
-    fn peak(
-        &self,
-        body: &Body,
-        count: fn(&Dag, &[Life]) -> Option<u64>,
-        nested: &[Peak],
-    ) -> Result<Peak, InstantiateError> {
-        let dag = Dag::new(waits(body)).expect("tasks of a verified template wait for earlier tasks only");
+    /// What the body needs of its own in execution order.
+    fn peak(&self, body: &Body) -> Result<Peak, InstantiateError> {
+        let dag = body.dag();
         let bytes = |id: ResourceId| self.capacities[id.index()];
         let mut peak = Peak::from([(Tier::Ram, 0)]);
-        for (tier, lives) in lives(self.template, body, &bytes, &|task| nested_peak(&task.kind, nested)) {
-            peak.insert(tier, count(&dag, &lives).ok_or_else(|| InstantiateError::Peak(body.name.clone()))?);
+        for (tier, lives) in lives(self.template, body, &bytes, &|task| nested_peak(&task.kind, &self.peaks)) {
+            let most = in_execution_order(&dag, &lives);
+            peak.insert(tier, most.ok_or_else(|| InstantiateError::Peak(body.name.clone()))?);
         }
         Ok(peak)
     }
@@ -358,11 +365,16 @@ impl Make<'_> {
 /// What the bodies that a task runs need of their own: both sides of a branch never run at once.
 fn nested_peak(kind: &TaskKind, peaks: &[Peak]) -> Peak {
     let mut all = Peak::new();
-    for (tier, bytes) in kind.bodies().into_iter().flat_map(|id| &peaks[id.index()]) {
-        let most = all.entry(*tier).or_default();
+    kind.bodies().into_iter().for_each(|id| widen(&mut all, &peaks[id.index()]));
+    all
+}
+
+/// Makes room for another peak, which is at another time.
+pub(crate) fn widen(peak: &mut Peak, other: &Peak) {
+    for (tier, bytes) in other {
+        let most = peak.entry(*tier).or_default();
         *most = (*most).max(*bytes);
     }
-    all
 }
 
 /// What lives how long in each tier: what the body owns, and what its tasks need of their own while they run.

@@ -342,7 +342,39 @@ impl Body {
     }
 }
 
+/// Adds another instance of a value in a tier.
+pub(crate) fn another_instance(
+    resources: &mut PrimaryMap<ResourceId, Resource>,
+    of: ResourceId,
+    tier: Tier,
+) -> ResourceId {
+    let like = resources[of].clone();
+    let same = resources.values().filter(|resource| resource.name == like.name && resource.tier == tier);
+    let copy = same.map(|resource| resource.copy).max().unwrap_or(0) + 1;
+    resources.push(Resource { tier, copy, ..like })
+}
+
 impl Task {
+    /// The release of a resource, which waits for nothing yet.
+    pub(crate) fn release(name: String, instance: ResourceId) -> Task {
+        let arg = Arg { parameter: "instance".into(), resource: instance, role: Role::Scratch };
+        let access = Access { resource: instance, mode: Mode::ReadWrite, partition: None };
+        Task::of_storage(name, TaskKind::Release, vec![arg], vec![access])
+    }
+
+    /// A transfer, which waits for nothing yet.
+    pub(crate) fn transfer(name: String, source: ResourceId, destination: ResourceId) -> Task {
+        let arg = |parameter: &str, resource, role| Arg { parameter: parameter.into(), resource, role };
+        let access = |resource, mode| Access { resource, mode, partition: None };
+        let args = vec![arg("source", source, Role::Param), arg("destination", destination, Role::Out)];
+        let accesses = vec![access(source, Mode::Read), access(destination, Mode::Write)];
+        Task::of_storage(name, TaskKind::Transfer, args, accesses)
+    }
+
+    fn of_storage(name: String, kind: TaskKind, args: Vec<Arg>, accesses: Vec<Access>) -> Task {
+        Task { name, kind, phase: Phase::Execute, after: Vec::new(), room_after: Vec::new(), args, accesses }
+    }
+
     /// All tasks that it waits for, ascending.
     pub fn waits_for(&self) -> Vec<TaskId> {
         let mut all: Vec<TaskId> = self.after.iter().chain(&self.room_after).copied().collect();

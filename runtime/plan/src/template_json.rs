@@ -153,13 +153,21 @@ fn read_resource(node: Node<'_>) -> Result<Resource> {
     Ok(Resource {
         name: node.get("name")?.name()?,
         tier: node.get("tier")?.choice(TIERS)?,
-        copy: node.find("copy").map_or(Ok(1), |copy| copy.index(MAX_COPIES))?,
+        copy: node.find("copy").map_or(Ok(1), read_copy)?,
         owner: node.get("owner")?.choice(OWNERS)?,
         dtype: node.get("dtype")?.dtype()?,
         shape: node.get("shape")?.list(|extent| extent.size())?,
         capacity: node.get("capacity")?.size()?,
         layout: node.get("layout")?.name()?,
     })
+}
+
+/// The first instance does not say which one it is.
+fn read_copy(node: Node<'_>) -> Result<u32> {
+    match node.index(MAX_COPIES)? {
+        first @ (0 | 1) => Err(node.refuse(JsonProblem::Index { found: first.into(), len: MAX_COPIES })),
+        copy => Ok(copy),
+    }
 }
 
 fn write_body(body: &Body) -> Value {

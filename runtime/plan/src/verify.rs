@@ -10,13 +10,12 @@
 //!   and no kernel has their symbols
 //! - a release names a resource that this body owns, once, and is no loop's or branch's business
 //! - capacities mention declared symbols; leaves, blocks are at least 1
+//! - a transfer joins two instances of one value; what a task computes with or decides by is in memory that it reaches
 //! - the hazard law holds in every body
 
 use crate::Relation;
-use crate::dag::Dag;
 use crate::hazard::{Touch, first_hazard};
 use crate::instantiate::parameters_of;
-use crate::passes::waits;
 use crate::template::*;
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +82,12 @@ pub enum Rule {
     /// A size that is not declared.
     #[error("the symbol `{0}` is not declared")]
     Symbol(String),
+    /// A transfer between what is not the same value.
+    #[error("`{0}` and `{1}` are not two instances of one value")]
+    Transfer(String, String),
+    /// A task that computes with something it cannot reach, or decides by it.
+    #[error("`{0}` is not in memory that it reaches")]
+    Elsewhere(String),
     /// A leaf or block without elements.
     #[error("{0} is not a number of elements")]
     Count(i64),
@@ -103,7 +108,19 @@ impl Template {
     /// The first broken one.
     pub fn verify(&self) -> Result<(), Violation> {
         self.verify_form()?;
+        self.verify_tiers()?;
         self.verify_hazards()
+    }
+
+    /// Checks where things are, once all laws of form hold.
+    fn verify_tiers(&self) -> Result<(), Violation> {
+        for body in self.bodies.values().chain([&self.root]) {
+            for task in body.tasks.values() {
+                let place = || format!("`{}` task `{}`", body.name, task.name);
+                tiers(&self.resources, task).map_err(|rule| violation(place(), rule))?;
+            }
+        }
+        Ok(())
     }
 
     /// Checks every law but that of hazards.
@@ -142,7 +159,7 @@ impl Template {
     /// [`Rule::Hazard`], naming the first pair.
     pub fn verify_hazards(&self) -> Result<(), Violation> {
         for body in self.bodies.values().chain([&self.root]) {
-            let dag = Dag::new(waits(body)).expect("tasks wait for earlier tasks only");
+            let dag = body.dag();
             let Some(hazard) = first_hazard(&dag, &touches(body)) else { continue };
             let task = |index: usize| body.tasks[TaskId::new(index)].name.clone();
             let names = hazard.resources.iter().map(|index| self.resources[ResourceId::new(*index)].binding());
@@ -166,6 +183,24 @@ pub(crate) fn touches(body: &Body) -> Vec<Vec<Touch>> {
         Touch { resource: access.resource.index(), writes: access.mode.writes(), part }
     };
     body.tasks.values().map(|task| task.accesses.iter().map(&mut touch).collect()).collect()
+}
+
+fn tiers(resources: &PrimaryMap<ResourceId, Resource>, task: &Task) -> Result<(), Rule> {
+    if task.kind == TaskKind::Transfer {
+        let [from, to] = [0, 1].map(|argument| &resources[task.args[argument].resource]);
+        let one = from.name == to.name && from.capacity == to.capacity && from.binding() != to.binding();
+        return if one { Ok(()) } else { Err(Rule::Transfer(from.binding(), to.binding())) };
+    }
+    let reached: Vec<ResourceId> = match &task.kind {
+        TaskKind::Loop { trip, .. } => trip.resources(),
+        TaskKind::Branch { condition, .. } => vec![*condition],
+        kind if kind.runs_in_memory() => task.args.iter().map(|arg| arg.resource).collect(),
+        _ => Vec::new(),
+    };
+    match reached.into_iter().find(|id| !resources[*id].tier.is_addressable()) {
+        Some(id) => Err(Rule::Elsewhere(resources[id].binding())),
+        None => Ok(()),
+    }
 }
 
 fn violation(place: String, rule: Rule) -> Violation {

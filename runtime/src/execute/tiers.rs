@@ -11,20 +11,15 @@ use tiga_plan::{Body, Owner, ResourceId, Task, TaskId, TaskKind};
 
 impl<'c> Execution<'c, '_> {
     /// The same run in a hierarchy, from which all that the plan owns will come.
-    pub(crate) fn in_hierarchy(mut self, hierarchy: &'c Hierarchy, expected: MemoryUse) -> Result<Self, RuntimeError> {
-        let mut managed = Managed::new(hierarchy, expected);
-        let (mut derived, mut borrowed) = (0u64, 0u64);
-        for (id, resource) in &self.plan.resources {
-            let bytes = self.frame.slots[id.index()].map_or(0, |slot| slot.bytes as u64);
-            match resource.owner {
-                Owner::Derived => derived += bytes,
-                Owner::Borrowed | Owner::Stored => borrowed += bytes,
-                Owner::Owned => {}
-            }
-        }
-        managed.hold_derived(derived)?;
-        managed.used.borrowed = borrowed;
-        self.managed = Some(managed);
+    pub(crate) fn in_hierarchy(
+        mut self,
+        hierarchy: &'c Hierarchy,
+        mut expected: MemoryUse,
+    ) -> Result<Self, RuntimeError> {
+        let resources = self.plan.resources.iter().filter(|(_, resource)| resource.owner == Owner::Borrowed);
+        let slots = resources.filter_map(|(id, _)| self.frame.slots[id.index()]);
+        expected.borrowed = slots.map(|slot| slot.bytes as u64).sum();
+        self.managed = Some(Managed::new(hierarchy, expected)?);
         Ok(self)
     }
 
@@ -37,17 +32,17 @@ impl<'c> Execution<'c, '_> {
         let order = self.context.tasks;
         let is_transfer = |task: usize| body.tasks[TaskId::new(task)].kind == TaskKind::Transfer;
         let mut ready = Ready::new(self.steps.dag(number), order, &is_transfer);
-        let run = self.managed()?.begin_body();
+        let run = self.managed().begin_body();
         while !ready.is_done() {
             let cancel = self.call.cancel.as_ref();
-            while let Some(task) = self.managed()?.arrived(run, false, cancel)? {
+            while let Some(task) = self.managed().arrived(run, false, cancel)? {
                 self.arrived(body, task);
                 ready.complete(task, &is_transfer);
             }
             let next = ready.next();
             let Some(task) = next else {
                 let cancel = self.call.cancel.as_ref();
-                let ended = self.managed()?.arrived(run, true, cancel)?;
+                let ended = self.managed().arrived(run, true, cancel)?;
                 let ended = ended.ok_or_else(|| self.problem(PlanProblem::Stuck(body.name.clone())))?;
                 self.arrived(body, ended);
                 ready.complete(ended, &is_transfer);
@@ -61,7 +56,7 @@ impl<'c> Execution<'c, '_> {
             self.begin_transfer((run, task), &body.tasks[TaskId::new(task)])?;
             if order == TaskOrder::Serial {
                 let cancel = self.call.cancel.as_ref();
-                while let Some(ended) = self.managed()?.arrived(run, true, cancel)? {
+                while let Some(ended) = self.managed().arrived(run, true, cancel)? {
                     self.arrived(body, ended);
                     ready.complete(ended, &is_transfer);
                 }
@@ -70,10 +65,8 @@ impl<'c> Execution<'c, '_> {
         Ok(())
     }
 
-    fn managed(&mut self) -> Result<&mut Managed<'c>, RuntimeError> {
-        let program = &self.program.name;
-        let reason = || PlanProblem::Task("__gf_transfer".into());
-        self.managed.as_mut().ok_or_else(|| RuntimeError::Plan { program: program.clone(), reason: reason() })
+    fn managed(&mut self) -> &mut Managed<'c> {
+        self.managed.as_mut().expect("bodies run here in hierarchies only")
     }
 
     /// A transfer of this body has ended.
@@ -90,7 +83,7 @@ impl<'c> Execution<'c, '_> {
             let (bytes, from, to) = (source.capacity(), source.tier(), destination.tier());
             format!("transfer `{}`: `{}`, {bytes} bytes from {from} to {to}", task.name, source.logical_name())
         });
-        self.managed()?.transfer(number, &source, &destination)
+        self.managed().transfer(number, &source, &destination)
     }
 
     fn instance(&self, id: ResourceId) -> Result<Instance, RuntimeError> {

@@ -124,7 +124,8 @@ impl Hierarchy {
         let identity = request.check()?;
         let (tier, bytes) = (identity.tier, request.bytes());
         self.shared.ledger.reserve(tier, bytes)?;
-        let body = self.shared.make(request, identity).inspect_err(|_| self.shared.ledger.release(tier, bytes))?;
+        let body =
+            self.shared.make(request, identity, true).inspect_err(|_| self.shared.ledger.release(tier, bytes))?;
         let instance = Instance { body: Arc::new(body), shared: self.shared.clone() };
         let mut registry = self.shared.registry();
         if registry.closed {
@@ -264,11 +265,16 @@ impl Shared {
         self.registry().live.remove(&id);
     }
 
-    fn make(&self, request: &Request, identity: super::Identity) -> Result<Body, MemoryError> {
+    pub(super) fn make(
+        &self,
+        request: &Request,
+        identity: super::Identity,
+        counted: bool,
+    ) -> Result<Body, MemoryError> {
         let tier = identity.tier;
         let driver = self.drivers.get(&tier).ok_or(MemoryError::Unsupported { tier, device: request.device })?;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        Body::make(id, request, identity, &**driver)
+        Body::make(id, request, identity, &**driver, counted)
     }
 
     /// Hands a transfer to the threads: nothing stands before it any more.

@@ -79,6 +79,8 @@ pub(crate) struct Body {
     pub(crate) id: u64,
     pub(crate) identity: Identity,
     pub(crate) capacity: u64,
+    /// Whether its bytes count of their own; otherwise somebody has reserved them.
+    counted: bool,
     device: Device,
     layout: String,
     pub(crate) backing: Box<dyn Backing>,
@@ -165,19 +167,29 @@ impl Instance {
     /// Writes bytes at an offset, in its turn: after the transfers that were begun before, before those begun after.
     ///
     /// # Errors
-    /// [`MemoryError::Closed`], [`MemoryError::OutOfBounds`], [`MemoryError::InsideCallback`]; what the system says.
+    /// [`MemoryError::Closed`], [`MemoryError::OutOfBounds`], [`MemoryError::InsideCallback`];
+    /// [`MemoryError::NotFilled`] if the last write failed and this is not one of all bytes; what the system says.
     pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), MemoryError> {
         let part = self.part(offset, bytes.len())?;
         let (promise, completion) = promise();
+        let (last, whole) = (self.body.order.last_write(), bytes.len() as u64 == self.body.capacity);
         let before = self.body.order.write(&completion).map_err(|_| self.body.closed())?;
-        self.in_turn(before, promise, move |desk, access| match access {
-            Access::Host(host) => {
-                let address = host.address.as_ptr().wrapping_add(part.offset as usize);
-                // SAFETY: within the instance, which nobody else uses in its turn; the caller's bytes are not part of it.
-                unsafe { address.copy_from(bytes.as_ptr(), bytes.len()) };
-                Ok(())
+        let body = self.body.clone();
+        self.in_turn(before, promise, move |desk, access| {
+            if let (Some(Err(cause)), false) = (last.outcome(), whole) {
+                // A part does not mend what a failed transfer has left of the rest.
+                return Err(MemoryError::NotFilled { instance: body.identity.clone(), cause: Box::new(cause) });
             }
-            Access::File(file) => desk.patch(file, part, bytes),
+            match access {
+                Access::Host(host) => {
+                    let address = host.address.as_ptr().wrapping_add(part.offset as usize);
+                    // SAFETY: within the instance, which nobody else uses in its turn; the caller's bytes are not part
+                    // of it.
+                    unsafe { address.copy_from(bytes.as_ptr(), bytes.len()) };
+                    Ok(())
+                }
+                Access::File(file) => desk.patch(file, part, bytes),
+            }
         })
     }
 
@@ -285,19 +297,22 @@ impl Body {
         request: &Request,
         identity: Identity,
         driver: &dyn Driver,
+        counted: bool,
     ) -> Result<Self, MemoryError> {
         let (bytes, device) = (request.bytes(), request.device);
         let backing = driver.allocate(&Wanted { id, version: identity.version, bytes })?;
         let (releases, released) = promise();
         let (order, releases) = (Order::new(id), Mutex::new(Some(releases)));
         let layout = request.layout.clone();
-        Ok(Self { id, identity, capacity: bytes, device, layout, backing, order, released, releases })
+        Ok(Self { id, identity, capacity: bytes, counted, device, layout, backing, order, released, releases })
     }
 
     /// Gives back memory and bytes.
     pub(crate) fn release(&self, shared: &Shared) -> Result<(), MemoryError> {
         let released = self.backing.release();
-        shared.ledger.release(self.identity.tier, self.capacity);
+        if self.counted {
+            shared.ledger.release(self.identity.tier, self.capacity);
+        }
         released
     }
 

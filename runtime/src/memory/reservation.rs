@@ -1,11 +1,12 @@
 //! Bytes that count against a budget and are held by something that is no instance.
 
-use super::{Hierarchy, MemoryError};
+use super::{Hierarchy, Instance, MemoryError, Request};
+use std::sync::Arc;
 use tiga_abi::Tier;
 
 /// Bytes of a budget, given back when this is dropped.
 #[derive(Debug)]
-pub struct Reservation<'h> {
+pub(crate) struct Reservation<'h> {
     hierarchy: &'h Hierarchy,
     tier: Tier,
     bytes: u64,
@@ -16,9 +17,18 @@ impl Hierarchy {
     ///
     /// # Errors
     /// [`MemoryError::Budget`].
-    pub fn reserve(&self, tier: Tier, bytes: u64) -> Result<Reservation<'_>, MemoryError> {
+    pub(crate) fn reserve(&self, tier: Tier, bytes: u64) -> Result<Reservation<'_>, MemoryError> {
         self.shared.ledger.reserve(tier, bytes)?;
         Ok(Reservation { hierarchy: self, tier, bytes })
+    }
+
+    /// An instance of bytes that the caller has reserved. Nobody else finds it, so nobody else closes it.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::allocate`], but for budgets and closing.
+    pub(crate) fn allocate_reserved(&self, request: &Request) -> Result<Instance, MemoryError> {
+        let body = self.shared.make(request, request.check()?, false)?;
+        Ok(Instance { body: Arc::new(body), shared: self.shared.clone() })
     }
 
     /// Bytes that may be live in a tier at once; `None` without limit.

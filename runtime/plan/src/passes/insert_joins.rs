@@ -1,6 +1,6 @@
 //! Ends a body with one task that all others lead to.
 
-use super::fresh_names;
+use super::{fresh_names, task_names};
 use crate::template::{Body, Phase, Task, TaskKind, Template};
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn join(body: &mut Body) {
     if last.len() < 2 {
         return;
     }
-    let Some(name) = fresh_names(body, "join").next() else { return };
+    let Some(name) = fresh_names(task_names(body), "join").next() else { return };
     let (phase, args, accesses) = (Phase::Execute, Vec::new(), Vec::new());
     body.tasks.push(Task { name, kind: TaskKind::Join, phase, after: last, room_after: Vec::new(), args, accesses });
 }

@@ -1,6 +1,6 @@
 //! Ends the life of what a body owns as soon as nobody needs it.
 
-use super::{fresh_names, latest, waits};
+use super::{fresh_names, latest, task_names, waits};
 use crate::template::*;
 use cranelift_entity::EntityRef;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ fn release(body: &mut Body, owned: &dyn Fn(ResourceId) -> bool) {
         by_last_use.entry(*tasks.last().expect("a used resource has a use")).or_default().push(*id);
     }
     let waits = waits(body);
-    let mut names = fresh_names(body, "release");
+    let mut names = fresh_names(task_names(body), "release");
     let mut moved: Vec<TaskId> = Vec::with_capacity(body.tasks.len());
     for (id, mut task) in std::mem::take(&mut body.tasks) {
         for earlier in task.after.iter_mut().chain(&mut task.room_after) {

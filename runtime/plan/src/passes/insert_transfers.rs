@@ -1,9 +1,9 @@
 //! Brings values to where tasks can use them, and back to where they live.
 
-use super::fresh_names;
+use super::{fresh_names, task_names};
 use crate::template::*;
 use cranelift_entity::EntityRef;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tiga_abi::Tier;
 
 /// Adds a transfer wherever a task uses a value that lives elsewhere: into main memory before the first use of a
@@ -13,9 +13,10 @@ use tiga_abi::Tier;
 pub fn insert_transfers(template: &mut Template) {
     let resources = &mut template.resources;
     for body in [&mut template.root].into_iter().chain(template.bodies.values_mut()) {
-        let names = Box::new(fresh_names(body, "transfer"));
+        let names = Box::new(fresh_names(task_names(body), "transfer"));
         let tasks: Vec<Task> = std::mem::take(&mut body.tasks).into_iter().map(|(_, task)| task).collect();
-        let mut insert = Insert { resources, body, names, copies: BTreeMap::new(), moved: Vec::new() };
+        let (copies, written) = (BTreeMap::new(), body.externals.iter().copied().collect());
+        let mut insert = Insert { resources, body, names, copies, written, moved: Vec::new() };
         for (index, task) in tasks.iter().enumerate() {
             insert.task(task.clone(), &tasks[index + 1..]);
         }
@@ -28,6 +29,8 @@ struct Insert<'a> {
     names: Box<dyn Iterator<Item = String>>,
     /// By value that lives elsewhere, the copy of its present version in main memory.
     copies: BTreeMap<ResourceId, ResourceId>,
+    /// Values that live elsewhere and that may hold something: others have written them, or this body has.
+    written: BTreeSet<ResourceId>,
     /// By the number that a task had, its number now.
     moved: Vec<TaskId>,
 }
@@ -37,11 +40,12 @@ impl Insert<'_> {
         for earlier in task.after.iter_mut().chain(&mut task.room_after) {
             *earlier = self.moved[earlier.index()];
         }
-        if !runs_in_memory(&task.kind) {
+        if !task.kind.runs_in_memory() {
             // Its accesses are to values where they live; what it writes there is another version.
             let written = task.accesses.iter().filter(|access| access.mode.writes());
             written.for_each(|access| {
                 self.copies.remove(&access.resource);
+                self.written.insert(access.resource);
             });
             self.moved.push(self.body.tasks.push(task));
             return;
@@ -61,7 +65,8 @@ impl Insert<'_> {
                 Some(copy) if reads || part => *copy,
                 _ => {
                     let copy = self.copy(id);
-                    if reads {
+                    // Of what is written in parts, the other parts may stand there already.
+                    if reads || (access.partition.is_some() && self.written.contains(&id)) {
                         self.transfer(id, copy);
                     }
                     copy
@@ -69,6 +74,9 @@ impl Insert<'_> {
             };
             self.copies.insert(id, copy);
             renamed.insert(id, copy);
+            if writes {
+                self.written.insert(id);
+            }
             if writes && !next_writes_a_part(id, later) {
                 home.push((copy, id));
             }
@@ -84,10 +92,9 @@ impl Insert<'_> {
 
     /// Another instance of a value in main memory, this body's own.
     fn copy(&mut self, of: ResourceId) -> ResourceId {
-        let like = self.resources[of].clone();
-        let same = self.resources.values().filter(|r| r.name == like.name && r.tier == Tier::Ram);
-        let copy = same.map(|resource| resource.copy).max().unwrap_or(0) + 1;
-        self.resources.push(Resource { tier: Tier::Ram, owner: Owner::Owned, copy, ..like })
+        let copy = another_instance(self.resources, of, Tier::Ram);
+        self.resources[copy].owner = Owner::Owned;
+        copy
     }
 
     fn transfer(&mut self, source: ResourceId, destination: ResourceId) {
@@ -96,41 +103,10 @@ impl Insert<'_> {
     }
 }
 
-/// Whether a task touches bytes itself, and so needs them in main memory.
-fn runs_in_memory(kind: &TaskKind) -> bool {
-    match kind {
-        TaskKind::Kernel { .. }
-        | TaskKind::Copy
-        | TaskKind::BuildTranspose { .. }
-        | TaskKind::BuildJoined { .. }
-        | TaskKind::BuildUnits { .. } => true,
-        TaskKind::Loop { .. } | TaskKind::Branch { .. } | TaskKind::Join | TaskKind::Release | TaskKind::Transfer => {
-            false
-        }
-    }
-}
-
 /// Whether the next task that touches a value writes a part of it: then the version is not complete yet.
 fn next_writes_a_part(id: ResourceId, later: &[Task]) -> bool {
     let next = later.iter().flat_map(|task| &task.accesses).find(|access| access.resource == id);
     next.is_some_and(|access| access.mode == Mode::Write && access.partition.is_some())
-}
-
-impl Task {
-    /// A transfer, which waits for nothing yet.
-    pub(crate) fn transfer(name: String, source: ResourceId, destination: ResourceId) -> Task {
-        let arg = |parameter: &str, resource, role| Arg { parameter: parameter.into(), resource, role };
-        let access = |resource, mode| Access { resource, mode, partition: None };
-        Task {
-            name,
-            kind: TaskKind::Transfer,
-            phase: Phase::Execute,
-            after: Vec::new(),
-            room_after: Vec::new(),
-            args: vec![arg("source", source, Role::Param), arg("destination", destination, Role::Out)],
-            accesses: vec![access(source, Mode::Read), access(destination, Mode::Write)],
-        }
-    }
 }
 
 #[cfg(test)]

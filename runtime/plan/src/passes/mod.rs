@@ -118,11 +118,15 @@ fn latest(candidates: BTreeSet<usize>, waits: &[Vec<usize>]) -> Vec<usize> {
     kept
 }
 
-/// `<kind>:<ordinal>` with the first ordinals that no task of the body has.
-pub(crate) fn fresh_names(body: &Body, kind: &str) -> impl Iterator<Item = String> + use<> {
-    let taken: BTreeSet<String> = body.tasks.values().map(|task| task.name.clone()).collect();
+/// `<kind>:<ordinal>` with the first ordinals that are not taken.
+fn fresh_names(taken: BTreeSet<String>, kind: &str) -> impl Iterator<Item = String> + use<> {
     let kind = kind.to_owned();
     (0..).map(move |ordinal: usize| format!("{kind}:{ordinal}")).filter(move |name| !taken.contains(name))
+}
+
+/// The names of a body's tasks.
+fn task_names(body: &Body) -> BTreeSet<String> {
+    body.tasks.values().map(|task| task.name.clone()).collect()
 }
 
 #[cfg(test)]

@@ -4,15 +4,15 @@ use super::model::Model;
 use super::search::{Action, Schedule};
 use crate::passes::fresh_names;
 use crate::template::*;
-use std::collections::BTreeMap;
+use cranelift_entity::PrimaryMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tiga_abi::Tier;
 
 /// Puts the tasks of a schedule in place of the body's. They wait for nothing yet.
 pub(super) fn emit(template: &mut Template, place: Place, model: &Model, schedule: &Schedule) {
-    let body = std::mem::take(place.body_mut(template));
-    let mut plain = Body { tasks: Default::default(), ..body.clone() };
-    std::mem::swap(place.body_mut(template), &mut plain);
-    let kept = Body { tasks: model.steps.iter().map(|step| body.tasks[step.task].clone()).collect(), ..plain };
+    let body = place.body_mut(template);
+    let tasks = std::mem::take(&mut body.tasks);
+    let kept: BTreeSet<String> = model.steps.iter().map(|step| tasks[step.task].name.clone()).collect();
     let values = model.values.len();
     let mut emit = Emit {
         model,
@@ -20,9 +20,9 @@ pub(super) fn emit(template: &mut Template, place: Place, model: &Model, schedul
         resident: model.values.iter().map(|value| Some(value.resource)).collect(),
         stored: vec![None; values],
         done: vec![0; values],
-        transfers: Box::new(fresh_names(&kept, "transfer")),
-        releases: Box::new(fresh_names(&kept, "release")),
-        old: &body,
+        transfers: Box::new(fresh_names(kept.clone(), "transfer")),
+        releases: Box::new(fresh_names(kept, "release")),
+        old: &tasks,
         template,
     };
     for action in &schedule.actions {
@@ -61,7 +61,7 @@ struct Emit<'a> {
     model: &'a Model,
     place: Place,
     template: &'a mut Template,
-    old: &'a Body,
+    old: &'a PrimaryMap<TaskId, Task>,
     /// By value, the instance in main memory; the first one stands here before it is written.
     resident: Vec<Option<ResourceId>>,
     /// By value, the instance in storage that holds the same.
@@ -76,7 +76,7 @@ impl Emit<'_> {
     fn evict(&mut self, value: usize) {
         let Some(resident) = self.resident[value].take() else { return };
         if self.stored[value].is_none() {
-            let stored = self.instance(resident, Tier::Nvme);
+            let stored = another_instance(&mut self.template.resources, resident, Tier::Nvme);
             self.transfer(resident, stored);
             self.stored[value] = Some(stored);
         }
@@ -85,14 +85,14 @@ impl Emit<'_> {
 
     fn load(&mut self, value: usize) {
         let Some(stored) = self.stored[value] else { return };
-        let resident = self.instance(self.model.values[value].resource, Tier::Ram);
+        let resident = another_instance(&mut self.template.resources, self.model.values[value].resource, Tier::Ram);
         self.transfer(stored, resident);
         self.resident[value] = Some(resident);
     }
 
     fn run(&mut self, step: usize) {
         let step = &self.model.steps[step];
-        let mut task = self.old.tasks[step.task].clone();
+        let mut task = self.old[step.task].clone();
         (task.after, task.room_after) = (Vec::new(), Vec::new());
         let moved = step.uses.iter().filter_map(|value| {
             let (first, now) = (self.model.values[*value].resource, self.resident[*value]?);
@@ -118,14 +118,6 @@ impl Emit<'_> {
         }
     }
 
-    /// A new instance of the same value in a tier.
-    fn instance(&mut self, like: ResourceId, tier: Tier) -> ResourceId {
-        let like = self.template.resources[like].clone();
-        let same = self.template.resources.values().filter(|r| r.name == like.name && r.tier == tier);
-        let copy = same.map(|resource| resource.copy).max().unwrap_or(0) + 1;
-        self.template.resources.push(Resource { tier, copy, ..like })
-    }
-
     fn transfer(&mut self, source: ResourceId, destination: ResourceId) {
         let name = self.transfers.next().expect("there is always another name");
         self.push(Task::transfer(name, source, destination));
@@ -142,19 +134,6 @@ impl Emit<'_> {
 }
 
 impl Task {
-    /// The release of a resource, which waits for nothing yet.
-    pub(crate) fn release(name: String, instance: ResourceId) -> Task {
-        Task {
-            name,
-            kind: TaskKind::Release,
-            phase: Phase::Execute,
-            after: Vec::new(),
-            room_after: Vec::new(),
-            args: vec![Arg { parameter: "instance".into(), resource: instance, role: Role::Scratch }],
-            accesses: vec![Access { resource: instance, mode: Mode::ReadWrite, partition: None }],
-        }
-    }
-
     /// Puts other resources in the place of some.
     fn rename(&mut self, to: &BTreeMap<ResourceId, ResourceId>) {
         let rename = |id: &mut ResourceId| *id = to.get(id).copied().unwrap_or(*id);

@@ -4,8 +4,6 @@
 //! then those that nobody has had, then those that were released longest ago; for the last it has to wait. Each byte
 //! then belongs to one value at a time in whatever order the dependencies allow, so no order needs more than there are.
 
-use crate::dag::Dag;
-use crate::passes::waits;
 use crate::peak::{Life, first_writers};
 use crate::template::*;
 use cranelift_entity::EntityRef;
@@ -15,8 +13,7 @@ use std::collections::{BTreeSet, VecDeque};
 ///
 /// The schedule, which the tasks stand in, must need no more.
 pub(super) fn hand_on(body: &mut Body, lives: &[Life], limit: u64) {
-    let waits = waits(body);
-    let dag = Dag::new(waits).expect("tasks wait for earlier tasks only");
+    let dag = body.dag();
     let mut begins: Vec<Vec<usize>> = vec![Vec::new(); dag.len()];
     let mut ends: Vec<u64> = vec![0; dag.len()];
     for (index, life) in lives.iter().enumerate() {

@@ -14,9 +14,9 @@ mod tests;
 mod too_small;
 
 use super::derive_dependencies::derive;
-use super::{PassError, insert_joins, reduce_dependencies, waits};
+use super::{PassError, insert_joins, insert_releases, reduce_dependencies};
 use crate::dag::Dag;
-use crate::instantiate::{InstantiateError, Peak, lives};
+use crate::instantiate::{InstantiateError, Peak, lives, widen};
 use crate::peak::{Life, in_any_order, in_execution_order};
 use crate::template::*;
 use cranelift_entity::SecondaryMap;
@@ -66,14 +66,11 @@ pub fn schedule_spills(template: &Template, room: Room<'_>) -> Result<Template, 
     let fit = Fit::new(template, room)?;
     let Some(&ram) = room.budgets.get(&Tier::Ram) else {
         // Nothing has to leave. What has its home in storage must still fit there.
-        return fit
-            .within(u64::MAX)
-            .ok_or_else(|| fit.too_small(u64::MAX))
-            .and_then(|fitted| complete(fitted, template));
+        return fit.within(u64::MAX).ok_or_else(|| fit.too_small(None)).and_then(|fitted| complete(fitted, template));
     };
     match fit.within(ram) {
         Some(fitted) => complete(fitted, template),
-        None => Err(fit.too_small(ram)),
+        None => Err(fit.too_small(Some(ram))),
     }
 }
 
@@ -95,6 +92,8 @@ type Count = fn(&Dag, &[Life]) -> Option<u64>;
 /// Ends the bodies, and proves that all laws hold.
 fn complete(mut fitted: Template, before: &Template) -> Result<Template, SpillError> {
     if fitted != *before {
+        // What lives in storage has lost its release with all others.
+        insert_releases(&mut fitted);
         insert_joins(&mut fitted);
         reduce_dependencies(&mut fitted);
         fitted.verify().map_err(|violation| PassError { pass: "schedule-spills", violation })?;
@@ -153,10 +152,7 @@ impl<'a> Fit<'a> {
             let limits = Limits { ram: limits.ram.checked_sub(held)?, ..limits };
             let mut own = Peak::new();
             for id in task.kind.bodies() {
-                for (tier, bytes) in self.body(template, Place::Body(id), limits)? {
-                    let most = own.entry(tier).or_default();
-                    *most = (*most).max(bytes);
-                }
+                widen(&mut own, &self.body(template, Place::Body(id), limits)?);
             }
             if matches!(task.kind, TaskKind::Kernel { .. }) {
                 own.insert(Tier::Ram, (self.room.scratch)(task));
@@ -181,18 +177,16 @@ impl<'a> Fit<'a> {
             let lives = all.remove(&tier).unwrap_or_default();
             hand_on::hand_on(place.body_mut(template), &lives, limit);
         }
-        self.peak(template, place, &own)
+        self.peak(template, place, &own).filter(fits)
     }
 
     /// What a body needs, those that it runs included.
     fn total(&self, body: &Body, count: Count) -> Option<Peak> {
         let mut own = BTreeMap::new();
         for task in body.tasks.values() {
-            let bodies = task.kind.bodies().into_iter().map(|id| self.total(&self.template.bodies[id], count));
             let mut most = Peak::new();
-            for (tier, bytes) in bodies.collect::<Option<Vec<_>>>()?.into_iter().flatten() {
-                let known = most.entry(tier).or_default();
-                *known = (*known).max(bytes);
+            for id in task.kind.bodies() {
+                widen(&mut most, &self.total(&self.template.bodies[id], count)?);
             }
             if matches!(task.kind, TaskKind::Kernel { .. }) {
                 most.insert(Tier::Ram, (self.room.scratch)(task));
@@ -208,7 +202,7 @@ impl<'a> Fit<'a> {
     /// What a body needs in any order.
     fn peak(&self, template: &Template, place: Place, own: &dyn Fn(&Task) -> Peak) -> Option<Peak> {
         let body = place.body(template);
-        let dag = Dag::new(waits(body)).expect("tasks wait for earlier tasks only");
+        let dag = body.dag();
         let lives = lives(template, body, &|id| self.bytes(template, id), own);
         lives.into_iter().map(|(tier, lives)| Some((tier, in_any_order(&dag, &lives)?))).collect()
     }

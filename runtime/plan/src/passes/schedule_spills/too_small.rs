@@ -13,12 +13,12 @@ use tiga_abi::Tier;
 pub struct TooSmall {
     /// The program.
     pub program: String,
-    /// What was allowed.
-    pub budget: u64,
+    /// What main memory was allowed; `None` without limit.
+    pub budget: Option<u64>,
     /// What storage was allowed; `None` without limit.
     pub storage: Option<u64>,
-    /// The smallest that would do.
-    pub smallest: u64,
+    /// The smallest budget of main memory that a plan is found for; `None` if storage alone is too small.
+    pub smallest: Option<u64>,
     /// The task that needs most at once.
     pub task: String,
     /// What it needs, the largest first: a value with its type, or what else takes memory, and its bytes.
@@ -28,17 +28,17 @@ pub struct TooSmall {
 impl fmt::Display for TooSmall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { program, budget, storage, smallest, task, pinned } = self;
-        write!(f, "`{program}` does not fit into ram={budget}B")?;
-        if let Some(storage) = storage {
-            write!(f, ",nvme={storage}B")?;
-        }
+        let limits = [("ram", budget), ("nvme", storage)].into_iter();
+        let limits: Vec<String> =
+            limits.filter_map(|(tier, bytes)| bytes.map(|bytes| format!("{tier}={bytes}B"))).collect();
+        write!(f, "`{program}` does not fit into {}: ", limits.join(","))?;
+        let Some(smallest) = smallest else {
+            return f.write_str("more must be in storage, however much main memory there is");
+        };
         // What cannot leave for want of storage is more than any task holds.
-        let all: u64 = pinned.iter().map(|(_, bytes)| bytes).sum();
-        match all < *smallest {
-            true => {
-                write!(f, ": with so little storage it needs ram={smallest}B at least; task `{task}` holds at once")?
-            }
-            false => write!(f, ": it needs ram={smallest}B at least, as task `{task}` holds at once")?,
+        match pinned.iter().map(|(_, bytes)| bytes).sum::<u64>() < *smallest {
+            true => write!(f, "with so little storage it needs ram={smallest}B at least; task `{task}` holds at once")?,
+            false => write!(f, "it needs ram={smallest}B at least, as task `{task}` holds at once")?,
         }
         for (index, (name, bytes)) in pinned.iter().take(NAMED).enumerate() {
             write!(f, "{} {name} ({bytes} B)", if index == 0 { "" } else { "," })?;
@@ -63,7 +63,7 @@ struct Least {
 
 impl Fit<'_> {
     /// Finds the smallest budget that would do, and what asks for it.
-    pub(super) fn too_small(&self, budget: u64) -> SpillError {
+    pub(super) fn too_small(&self, budget: Option<u64>) -> SpillError {
         let Least { bytes, task, mut pinned } = self.least(&self.template.root);
         let least = bytes.saturating_add(self.derived);
         if self.derived > 0 {
@@ -71,16 +71,17 @@ impl Fit<'_> {
         }
         pinned.retain(|(_, bytes)| *bytes > 0);
         pinned.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        let smallest = if self.within(least).is_some() { least } else { self.enough(least) };
+        let smallest = if self.within(least).is_some() { Some(least) } else { self.enough(least) };
         let storage = self.room.budgets.get(&Tier::Nvme).copied();
         let program = self.template.program.clone();
         SpillError::Small(Box::new(TooSmall { program, budget, storage, smallest, task, pinned }))
     }
 
     /// The smallest budget that does where storage is short, too: what cannot leave needs more room.
-    fn enough(&self, least: u64) -> u64 {
-        // All that the plan owns is enough.
+    fn enough(&self, least: u64) -> Option<u64> {
+        // All that the plan owns is enough, if anything is.
         let mut enough = self.capacities.values().fold(least, |sum, bytes| sum.saturating_add(*bytes));
+        self.within(enough)?;
         let mut short = least;
         while enough - short > 1 {
             let middle = short + (enough - short) / 2;
@@ -90,7 +91,7 @@ impl Fit<'_> {
                 short = middle;
             }
         }
-        enough
+        Some(enough)
     }
 
     /// What a body needs at least if all else can leave.
