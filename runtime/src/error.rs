@@ -351,7 +351,7 @@ pub enum PlanProblem {
     },
     /// It breaks a law after it was made to fit: our bug.
     #[error(transparent)]
-    Broken(#[from] tiga_plan::passes::PassError),
+    Broken(Box<tiga_plan::passes::PassError>),
     /// A size that its documents cannot hold.
     #[error(transparent)]
     Size(#[from] tiga_plan::instantiate::InstantiateError),

@@ -89,7 +89,7 @@ fn refused(program: &Program, error: SpillError) -> RuntimeError {
     match error {
         SpillError::Small(small) => RuntimeError::Budget(small),
         SpillError::Instantiate(reason) => plan_problem(program, reason.into()),
-        SpillError::Broken(broken) => plan_problem(program, broken.into()),
+        SpillError::Broken(broken) => plan_problem(program, crate::PlanProblem::Broken(Box::new(broken))),
     }
 }
 

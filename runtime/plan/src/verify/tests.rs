@@ -185,3 +185,37 @@ fn joined() {
     assert_eq!(builds("g.loops.col"), Rule::Joined("g.loops.col".into()));
     assert!(matches!(builds("g.loops"), Rule::Contract(_)));
 }
+
+#[test]
+fn transfer_and_elsewhere() {
+    let stored = |t: &mut Template| {
+        let (a, b) = (id(t, "r.a"), id(t, "r.b"));
+        let copy = crate::template::another_instance(&mut t.resources, a, tiga_abi::Tier::Nvme);
+        (a, b, copy)
+    };
+    let moves = |t: &mut Template, from: ResourceId, to: ResourceId| {
+        let mut transfer = Task::transfer("transfer:0".into(), from, to);
+        transfer.after = vec![t.root.tasks.iter().find(|(_, task)| task.name == "loop:0").unwrap().0];
+        t.root.tasks.push(transfer);
+    };
+    let sound = |t: &mut Template| {
+        let (a, _, copy) = stored(t);
+        moves(t, a, copy);
+    };
+    assert!(!matches!(broken_by(sound), Rule::Transfer(..)), "only the release of the source is not ordered");
+    let of_another = |t: &mut Template| {
+        let (_, b, copy) = stored(t);
+        moves(t, b, copy);
+    };
+    assert!(matches!(broken_by(of_another), Rule::Transfer(..)));
+    let computes = |t: &mut Template| {
+        let d = id(t, "t");
+        t.resources[d].tier = tiga_abi::Tier::Nvme;
+    };
+    assert!(matches!(broken_by(computes), Rule::Elsewhere(_)));
+    let decides = |t: &mut Template| {
+        let go = id(t, "go");
+        t.resources[go].tier = tiga_abi::Tier::Nvme;
+    };
+    assert!(matches!(broken_by(decides), Rule::Elsewhere(_)));
+}
