@@ -33,7 +33,7 @@ pub(super) struct Check {
 
 impl Check {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<()> {
-        let all = self.source.read()?;
+        let all = self.source.read_to_fit()?;
         let mut bad = 0;
         for read in &all {
             let place = place(&self.source, read);

@@ -6,11 +6,10 @@ use super::source::Planned;
 use super::{Source, check, shown};
 use anyhow::{Context as _, Error, Result, bail};
 use clap::Args;
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tiga_abi::Tier;
-use tiga_formats::{Counted, check_writable, file_identity, write_file};
+use tiga_abi::Budget;
+use tiga_formats::{check_writable, file_identity, write_file};
 
 /// What the options alone do not say.
 const DETAILS: &str = "\
@@ -27,9 +26,6 @@ pub(super) struct Draw {
     /// The body of a loop or branch of a bundle's program, instead of the program itself.
     #[arg(long, value_name = "NAME")]
     body: Option<String>,
-    /// Marks the bytes that may live in a tier.
-    #[arg(long = "budget", value_name = "TIER=BYTES")]
-    budgets: Vec<Counted>,
     /// Where the picture goes; the standard output if left out.
     #[arg(short, long = "out", value_name = "FILE.svg")]
     out: Option<PathBuf>,
@@ -37,26 +33,27 @@ pub(super) struct Draw {
 
 impl Draw {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<()> {
-        let budgets = self.budgets()?;
         if let Some(path) = &self.out {
             self.check_target(path)?;
         }
         let all = self.source.read()?;
         let read = chosen(&all, self.body.as_deref())?;
-        let picture = self.picture(read, &budgets)?;
+        let picture = self.picture(read)?;
         match &self.out {
             Some(path) => Ok(write_file(path, |file| file.write_all(picture.as_bytes()))?),
             None => Ok(out.write_all(picture.as_bytes())?),
         }
     }
 
-    fn picture(&self, read: &Planned, budgets: &BTreeMap<String, u64>) -> Result<String> {
+    fn picture(&self, read: &Planned) -> Result<String> {
         let refused = |error: &dyn std::error::Error| {
             Error::msg(format!("{}: {}", check::place(&self.source, read), shown(&error.to_string())))
         };
         let bound = check::bound(&read.document).map_err(|error| refused(&error))?;
         let name = if read.name.is_empty() { self.source.short_name() } else { read.name.clone() };
-        draw(&name, &read.document, &bound, budgets).map_err(|error| refused(&error))
+        let limits = self.source.budget.iter().flat_map(Budget::limits);
+        let budgets = limits.map(|(tier, bytes)| (tier.name().to_owned(), bytes)).collect();
+        draw(&name, &read.document, &bound, &budgets).map_err(|error| refused(&error))
     }
 
     /// The file can be written, and is not the one that is read.
@@ -69,16 +66,5 @@ impl Draw {
             }
             _ => Ok(()),
         }
-    }
-
-    fn budgets(&self) -> Result<BTreeMap<String, u64>> {
-        let mut budgets = BTreeMap::new();
-        for Counted { name, value } in &self.budgets {
-            let tier: Tier = name.parse().with_context(|| format!("--budget {name}={value}"))?;
-            if budgets.insert(tier.name().to_owned(), value.unsigned_abs()).is_some() {
-                bail!("`{tier}` is given twice by --budget");
-            }
-        }
-        Ok(budgets)
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Explain {
 
 impl Explain {
     pub(super) fn run(&self, out: &mut dyn Write) -> Result<()> {
-        let all = self.source.read()?;
+        let all = self.source.read_to_fit()?;
         let read = chosen(&all, self.body.as_deref())?;
         let place = || check::place(&self.source, read);
         let refused = |error: &dyn std::error::Error| Error::msg(format!("{}: {}", place(), shown(&error.to_string())));

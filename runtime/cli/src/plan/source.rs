@@ -7,11 +7,14 @@ use clap::Args;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use tiga_abi::Budget;
 use tiga_bundle::Bundle;
 use tiga_formats::Counted;
 use tiga_plan::document::{Document, MAX_DOCUMENT};
 use tiga_plan::instantiate::instantiate;
+use tiga_plan::passes::{Room, schedule_spills};
 use tiga_plan::strict::{Finding, duplicate_keys};
+use tiga_plan::{Task, TaskKind, Template};
 use tiga_source::unknown;
 
 /// The plan that is meant.
@@ -26,6 +29,10 @@ pub(super) struct Source {
     /// Gives a size to the plan of a bundle.
     #[arg(long = "size", value_name = "N=COUNT")]
     sizes: Vec<Counted>,
+    /// Makes the plan of a bundle fit into these bytes, as a run does, with scratch memory for a thread on each core; a
+    /// picture marks them.
+    #[arg(long, value_name = "ram=N[,nvme=N]")]
+    pub(super) budget: Option<Budget>,
     /// Only the rules of version 1 of the format.
     #[arg(long)]
     pub(super) v1: bool,
@@ -60,10 +67,22 @@ impl Source {
         self.file.as_os_str() == "-"
     }
 
+    fn is_bundle(&self) -> bool {
+        self.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tgb"))
+    }
+
+    /// The same for a command that has no other use for a budget than to make a plan fit.
+    pub(super) fn read_to_fit(&self) -> Result<Vec<Planned>> {
+        if self.budget.is_some() && !self.is_bundle() {
+            bail!("--budget is for bundles (.tgb): a document is what it is");
+        }
+        self.read()
+    }
+
     /// The documents: that of the file, or the program's first and then those of its bodies.
     pub(super) fn read(&self) -> Result<Vec<Planned>> {
         refuse_model(&self.file)?;
-        if self.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tgb")) {
+        if self.is_bundle() {
             return self.instances();
         }
         if let Some(option) = self.program.as_ref().map(|_| "--program").or(self.sizes.first().map(|_| "--size")) {
@@ -115,7 +134,8 @@ impl Source {
             .collect();
         ensure!(missing.is_empty(), "the plan of `{program}` needs {}", missing.join(" "));
         let value = |name: &str| self.sizes.iter().find(|size| size.name == name).map(|size| size.value);
-        let instances = instantiate(template, &value).with_context(|| self.name())?;
+        let fitted = self.budget.as_ref().map(|budget| fit(&bundle, template, budget, &value)).transpose()?;
+        let instances = instantiate(fitted.as_ref().unwrap_or(template), &value).with_context(|| self.name())?;
         let read = |instance: tiga_plan::instantiate::Instance| Planned {
             name: instance.name,
             document: instance.document,
@@ -123,4 +143,20 @@ impl Source {
         };
         Ok(instances.into_iter().map(read).collect())
     }
+}
+
+/// The plan as a run within a budget makes it.
+fn fit(bundle: &Bundle, template: &Template, budget: &Budget, sizes: &dyn Fn(&str) -> Option<i64>) -> Result<Template> {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    let kernels = &bundle.manifest().kernels;
+    let scratch = |task: &Task| {
+        let TaskKind::Kernel { symbol, units, .. } = &task.kind else { return 0 };
+        let kernel = kernels.iter().find(|kernel| kernel.symbol == *symbol);
+        let bytes = kernel.and_then(|kernel| kernel.scratch.eval(sizes).ok()).unwrap_or(0).unsigned_abs();
+        let units = units.count(sizes).ok().flatten().map_or(u64::MAX, |count| count.max(1).unsigned_abs());
+        bytes.saturating_mul(units.min(cores))
+    };
+    let budgets = budget.limits().collect();
+    let room = Room { sizes, scratch: &scratch, derived: None, budgets: &budgets };
+    schedule_spills(template, room).context("--budget")
 }
